@@ -25,7 +25,7 @@ def operand(param: Parameter) -> str:
         return f'allocated("{name}", {name})'
     if param.type == "new_tensors":
         return f'allocated("{name}", {name}, {param.count})'
-    direction = "" if param.direction == "in" else ", contract::Direction::inout"
+    direction = "" if param.direction == "in" else ", contract::Direction::kInout"
     return f'value("{name}", {name}{direction})'
 
 

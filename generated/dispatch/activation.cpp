@@ -17,7 +17,7 @@ diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiRelu, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -34,7 +34,7 @@ diopiError_t diopiReluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiReluInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -51,7 +51,7 @@ diopiError_t diopiHardtanh(diopiContextHandle_t ctx, diopiTensorHandle_t out, di
         return dispatch::invoke(function, &diopiHardtanh, ctx, out, input, min_val, max_val);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -71,7 +71,7 @@ diopiError_t diopiHardtanhInp(diopiContextHandle_t ctx, diopiTensorHandle_t inpu
         return dispatch::invoke(function, &diopiHardtanhInp, ctx, input, min_val, max_val);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -92,7 +92,7 @@ diopiError_t diopiHardtanhBackward(diopiContextHandle_t ctx, diopiTensorHandle_t
                                 max_val);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -112,7 +112,7 @@ diopiError_t diopiHardswish(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
         return dispatch::invoke(function, &diopiHardswish, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -129,7 +129,7 @@ diopiError_t diopiHardswishInp(diopiContextHandle_t ctx, diopiTensorHandle_t inp
         return dispatch::invoke(function, &diopiHardswishInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -146,7 +146,7 @@ diopiError_t diopiHardswishBackward(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiHardswishBackward, ctx, grad_input, grad_output, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -165,7 +165,7 @@ diopiError_t diopiThreshold(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
         return dispatch::invoke(function, &diopiThreshold, ctx, out, input, threshold, value);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -185,7 +185,7 @@ diopiError_t diopiThresholdInp(diopiContextHandle_t ctx, diopiTensorHandle_t inp
         return dispatch::invoke(function, &diopiThresholdInp, ctx, input, threshold, value);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -205,7 +205,7 @@ diopiError_t diopiThresholdBackward(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiThresholdBackward, ctx, grad_input, grad_output, input, threshold);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -225,7 +225,7 @@ diopiError_t diopiGelu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiGelu, ctx, out, input, approximate);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -245,7 +245,7 @@ diopiError_t diopiGeluBackward(diopiContextHandle_t ctx, diopiTensorHandle_t gra
         return dispatch::invoke(function, &diopiGeluBackward, ctx, grad_input, grad_output, input, approximate);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -265,7 +265,7 @@ diopiError_t diopiLeakyRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
         return dispatch::invoke(function, &diopiLeakyRelu, ctx, out, input, negative_slope);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -284,7 +284,7 @@ diopiError_t diopiLeakyReluInp(diopiContextHandle_t ctx, diopiTensorHandle_t inp
         return dispatch::invoke(function, &diopiLeakyReluInp, ctx, input, negative_slope);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -304,7 +304,7 @@ diopiError_t diopiLeakyReluBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                 input_is_result);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -324,7 +324,7 @@ diopiError_t diopiTanhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiTanhInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -340,7 +340,7 @@ diopiError_t diopiTanh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiTanh, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -358,7 +358,7 @@ diopiError_t diopiTanhBackward(diopiContextHandle_t ctx, diopiTensorHandle_t gra
         return dispatch::invoke(function, &diopiTanhBackward, ctx, grad_input, grad_output, output);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -376,7 +376,7 @@ diopiError_t diopiSigmoidInp(diopiContextHandle_t ctx, diopiTensorHandle_t input
         return dispatch::invoke(function, &diopiSigmoidInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -392,7 +392,7 @@ diopiError_t diopiSigmoid(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
         return dispatch::invoke(function, &diopiSigmoid, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -410,7 +410,7 @@ diopiError_t diopiSigmoidBackward(diopiContextHandle_t ctx, diopiTensorHandle_t 
         return dispatch::invoke(function, &diopiSigmoidBackward, ctx, grad_input, grad_output, output);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -428,7 +428,7 @@ diopiError_t diopiSiluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiSiluInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -444,7 +444,7 @@ diopiError_t diopiSilu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiSilu, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -462,7 +462,7 @@ diopiError_t diopiSiluBackward(diopiContextHandle_t ctx, diopiTensorHandle_t gra
         return dispatch::invoke(function, &diopiSiluBackward, ctx, grad_input, grad_output, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -481,7 +481,7 @@ diopiError_t diopiSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
         return dispatch::invoke(function, &diopiSoftmax, ctx, out, input, dim);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -501,7 +501,7 @@ diopiError_t diopiSoftmaxBackward(diopiContextHandle_t ctx, diopiTensorHandle_t 
         return dispatch::invoke(function, &diopiSoftmaxBackward, ctx, grad_input, grad_output, output, dim);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -521,7 +521,7 @@ diopiError_t diopiLogSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, 
         return dispatch::invoke(function, &diopiLogSoftmax, ctx, out, input, dim);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -541,7 +541,7 @@ diopiError_t diopiLogSoftmaxBackward(diopiContextHandle_t ctx, diopiTensorHandle
         return dispatch::invoke(function, &diopiLogSoftmaxBackward, ctx, grad_input, grad_output, output, dim);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;

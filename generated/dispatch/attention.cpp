@@ -19,7 +19,7 @@ diopiError_t diopiRotaryEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t 
         return dispatch::invoke(function, &diopiRotaryEmbedding, ctx, out, x, cos, sin, conj, interleaved);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -44,7 +44,7 @@ diopiError_t diopiMultiHeadAttention(diopiContextHandle_t ctx, diopiTensorHandle
                                 return_debug_mask, scale, out, softmax_lse, gen, debug_attn_mask);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -57,7 +57,7 @@ diopiError_t diopiMultiHeadAttention(diopiContextHandle_t ctx, diopiTensorHandle
     operands.value("scale", scale);
     operands.out("out", out);
     operands.out("softmax_lse", softmax_lse);
-    operands.value("gen", gen, contract::Direction::inout);
+    operands.value("gen", gen, contract::Direction::kInout);
     operands.out("debug_attn_mask", debug_attn_mask);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
@@ -76,7 +76,7 @@ diopiError_t diopiMultiHeadAttentionBackward(diopiContextHandle_t ctx, diopiCons
                                 dropout_p, is_causal, gen, scale, grad_q, grad_k, grad_v);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<13> operands;
@@ -88,7 +88,7 @@ diopiError_t diopiMultiHeadAttentionBackward(diopiContextHandle_t ctx, diopiCons
     operands.in("softmax_lse", softmax_lse);
     operands.value("dropout_p", dropout_p);
     operands.value("is_causal", is_causal);
-    operands.value("gen", gen, contract::Direction::inout);
+    operands.value("gen", gen, contract::Direction::kInout);
     operands.value("scale", scale);
     operands.out("grad_q", grad_q);
     operands.out("grad_k", grad_k);
@@ -111,7 +111,7 @@ diopiError_t diopiMultiHeadAttentionVarLen(diopiContextHandle_t ctx, diopiTensor
                                 debug_attn_mask);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<15> operands;
@@ -128,7 +128,7 @@ diopiError_t diopiMultiHeadAttentionVarLen(diopiContextHandle_t ctx, diopiTensor
     operands.value("scale", scale);
     operands.out("out", out);
     operands.inout("softmax_lse", softmax_lse);
-    operands.value("gen", gen, contract::Direction::inout);
+    operands.value("gen", gen, contract::Direction::kInout);
     operands.inout("debug_attn_mask", debug_attn_mask);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
@@ -148,7 +148,7 @@ diopiError_t diopiMultiHeadAttentionVarLenBackward(
                                 grad_q, grad_k, grad_v);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<17> operands;
@@ -164,7 +164,7 @@ diopiError_t diopiMultiHeadAttentionVarLenBackward(
     operands.value("max_k", max_k);
     operands.value("dropout_p", dropout_p);
     operands.value("is_causal", is_causal);
-    operands.value("gen", gen, contract::Direction::inout);
+    operands.value("gen", gen, contract::Direction::kInout);
     operands.value("scale", scale);
     operands.out("grad_q", grad_q);
     operands.out("grad_k", grad_k);
@@ -185,13 +185,13 @@ diopiError_t diopiFlashAttention(diopiContextHandle_t ctx, diopiTensorHandle_t a
                                 alibi_slopes, p_dropout, softmax_scale, is_causal, window_size_left, window_size_right);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;
     operands.out("attention_out", attention_out);
     operands.out("softmax_lse", softmax_lse);
-    operands.value("gen", gen, contract::Direction::inout);
+    operands.value("gen", gen, contract::Direction::kInout);
     operands.in("q", q);
     operands.in("k", k);
     operands.in("v", v);
@@ -221,7 +221,7 @@ diopiError_t diopiFlashAttentionBackward(diopiContextHandle_t ctx, diopiTensorHa
                                 window_size_left, window_size_right);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<16> operands;
@@ -229,7 +229,7 @@ diopiError_t diopiFlashAttentionBackward(diopiContextHandle_t ctx, diopiTensorHa
     operands.out("grad_k", grad_k);
     operands.out("grad_v", grad_v);
     operands.in("grad_output", grad_output);
-    operands.value("gen", gen, contract::Direction::inout);
+    operands.value("gen", gen, contract::Direction::kInout);
     operands.in("q", q);
     operands.in("k", k);
     operands.in("v", v);
@@ -262,7 +262,7 @@ diopiError_t diopiCustomizedFlashAttention(diopiContextHandle_t ctx, diopiTensor
                                 softmax_scale, is_causal, window_size_left, window_size_right, head_num, input_layout);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<18> operands;
@@ -271,7 +271,7 @@ diopiError_t diopiCustomizedFlashAttention(diopiContextHandle_t ctx, diopiTensor
     operands.allocated("softmax_max", softmax_max);
     operands.allocated("softmax_sum", softmax_sum);
     operands.allocated("softmax_out", softmax_out);
-    operands.value("gen", gen, contract::Direction::inout);
+    operands.value("gen", gen, contract::Direction::kInout);
     operands.in("q", q);
     operands.in("k", k);
     operands.in("v", v);
@@ -305,7 +305,7 @@ diopiError_t diopiCustomizedFlashAttentionBackward(
                                 window_size_left, window_size_right, head_num, input_layout);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<21> operands;
@@ -350,13 +350,13 @@ diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx, diopiTensorHand
                                 softmax_scale, is_causal, window_size_left, window_size_right);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<16> operands;
     operands.out("attention_out", attention_out);
     operands.inout("softmax_lse", softmax_lse);
-    operands.value("gen", gen, contract::Direction::inout);
+    operands.value("gen", gen, contract::Direction::kInout);
     operands.in("q", q);
     operands.in("k", k);
     operands.in("v", v);
@@ -390,7 +390,7 @@ diopiError_t diopiFlashAttentionVarLenBackward(
                                 window_size_right);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<20> operands;
@@ -398,7 +398,7 @@ diopiError_t diopiFlashAttentionVarLenBackward(
     operands.out("grad_k", grad_k);
     operands.out("grad_v", grad_v);
     operands.in("grad_output", grad_output);
-    operands.value("gen", gen, contract::Direction::inout);
+    operands.value("gen", gen, contract::Direction::kInout);
     operands.in("q", q);
     operands.in("k", k);
     operands.in("v", v);
@@ -434,7 +434,7 @@ diopiError_t diopiCustomizedFlashAttentionVarLen(
                                 is_causal, window_size_left, window_size_right);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<20> operands;
@@ -443,7 +443,7 @@ diopiError_t diopiCustomizedFlashAttentionVarLen(
     operands.allocated("softmax_max", softmax_max);
     operands.allocated("softmax_sum", softmax_sum);
     operands.allocated("softmax_out", softmax_out);
-    operands.value("gen", gen, contract::Direction::inout);
+    operands.value("gen", gen, contract::Direction::kInout);
     operands.in("q", q);
     operands.in("k", k);
     operands.in("v", v);
@@ -480,7 +480,7 @@ diopiError_t diopiCustomizedFlashAttentionVarLenBackward(
                                 window_size_right);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<23> operands;
@@ -520,7 +520,7 @@ diopiError_t diopiScaledMaskedSoftmax(diopiContextHandle_t ctx, diopiTensorHandl
         return dispatch::invoke(function, &diopiScaledMaskedSoftmax, ctx, output, input, mask, scale, fixed_triu_mask);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -543,7 +543,7 @@ diopiError_t diopiScaledMaskedSoftmaxBackward(diopiContextHandle_t ctx, diopiTen
                                 scale, fixed_triu_mask);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -568,7 +568,7 @@ diopiError_t diopiApplyPenalty(diopiContextHandle_t ctx, diopiTensorHandle_t log
                                 p_token_ids, p_token_counts, p_cumsum_seq_len, p_max_len_in_batch);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -594,7 +594,7 @@ diopiError_t diopiApplyPenaltyV2(diopiContextHandle_t ctx, diopiTensorHandle_t l
                                 repetition_penalty, p_token_ids, p_token_counts);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -616,7 +616,7 @@ diopiError_t diopiDestIndexCopyKV(diopiContextHandle_t ctx, diopiTensorHandle_t 
         return dispatch::invoke(function, &diopiDestIndexCopyKV, ctx, out, k, dest_loc);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -638,7 +638,7 @@ diopiError_t diopiTokenAttentionInference(diopiContextHandle_t ctx, diopiTensorH
                                 b_start_loc, b_seq_len, max_input_len);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -665,7 +665,7 @@ diopiError_t diopiTokenSoftmaxReduceVInference(diopiContextHandle_t ctx, diopiTe
                                 b_seq_len, max_input_len, other_kv_index);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -693,7 +693,7 @@ diopiError_t diopiPagedAttention(diopiContextHandle_t ctx, diopiTensorHandle_t o
                                 num_heads, num_kv_heads, dim, block_table, block_size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -723,7 +723,7 @@ diopiError_t diopiContextAttentionInference(diopiContextHandle_t ctx, diopiTenso
                                 b_start_loc, b_seq_len, max_input_len);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -746,7 +746,7 @@ diopiError_t diopiRotaryEmbeddingV2(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiRotaryEmbeddingV2, ctx, query, key, cos, sin, dim);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -769,7 +769,7 @@ diopiError_t diopiMatmulAllReduce(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                 stream_mode);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -797,7 +797,7 @@ diopiError_t diopiPromptFlashAttention(diopiContextHandle_t ctx, diopiTensorHand
                                 actual_seq_lengths, max_input_len, num_heads, num_kv_heads, dim);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<10> operands;

@@ -20,7 +20,7 @@ diopiError_t diopiConvolution2d(diopiContextHandle_t ctx, diopiTensorHandle_t ou
                                 groups);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -48,7 +48,7 @@ diopiError_t diopiConvolution2dBackward(diopiContextHandle_t ctx, diopiTensorHan
                                 grad_output, input, weight, bias_sizes, stride, padding, dilation, groups);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -78,7 +78,7 @@ diopiError_t diopiConvTranspose2d(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                 output_padding, groups, dilation);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -109,7 +109,7 @@ diopiError_t diopiConvTranspose2dBackward(diopiContextHandle_t ctx, diopiTensorH
                                 groups);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;
@@ -140,7 +140,7 @@ diopiError_t diopiConvTranspose3d(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                 output_padding, groups, dilation);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -171,7 +171,7 @@ diopiError_t diopiConvTranspose3dBackward(diopiContextHandle_t ctx, diopiTensorH
                                 groups);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;
@@ -201,7 +201,7 @@ diopiError_t diopiConvolution3d(diopiContextHandle_t ctx, diopiTensorHandle_t ou
                                 groups);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -229,7 +229,7 @@ diopiError_t diopiConvolution3dBackward(diopiContextHandle_t ctx, diopiTensorHan
                                 grad_output, input, weight, bias_sizes, stride, padding, dilation, groups);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;

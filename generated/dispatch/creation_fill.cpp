@@ -17,7 +17,7 @@ diopiError_t diopiFill(diopiContextHandle_t ctx, diopiTensorHandle_t input, cons
         return dispatch::invoke(function, &diopiFill, ctx, input, value);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -35,7 +35,7 @@ diopiError_t diopiLinspace(diopiContextHandle_t ctx, diopiTensorHandle_t out, co
         return dispatch::invoke(function, &diopiLinspace, ctx, out, start, end, steps);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -55,7 +55,7 @@ diopiError_t diopiArange(diopiContextHandle_t ctx, diopiTensorHandle_t out, cons
         return dispatch::invoke(function, &diopiArange, ctx, out, start, end, step);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -74,7 +74,7 @@ diopiError_t diopiOnes(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiS
         return dispatch::invoke(function, &diopiOnes, ctx, out, size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -91,7 +91,7 @@ diopiError_t diopiZeros(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopi
         return dispatch::invoke(function, &diopiZeros, ctx, out, size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -106,7 +106,7 @@ diopiError_t diopiZeroInp(diopiContextHandle_t ctx, diopiTensorHandle_t self) tr
     dispatch::Entry& entry = dispatch::entries[contract::kZeroInp];
     const auto call = [&](dispatch::Function function) { return dispatch::invoke(function, &diopiZeroInp, ctx, self); };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;

@@ -19,7 +19,7 @@ diopiError_t diopiNms(diopiContextHandle_t ctx, diopiTensorHandle_t* out, diopiC
         return dispatch::invoke(function, &diopiNms, ctx, out, boxes, confidence, iou_threshold);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -41,7 +41,7 @@ diopiError_t diopiRoiAlign(diopiContextHandle_t ctx, diopiTensorHandle_t out, di
                                 pooled_width, sampling_ratio, aligned);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -68,7 +68,7 @@ diopiError_t diopiRoiAlignBackward(diopiContextHandle_t ctx, diopiTensorHandle_t
                                 pooled_width, batch_size, channels, height, width, sampling_ratio, aligned);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;
@@ -100,7 +100,7 @@ diopiError_t diopiAssignScoreWithkMmcv(diopiContextHandle_t ctx, diopiTensorHand
                                 N, npoint, M, K, out_dim, aggregate);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;
@@ -134,7 +134,7 @@ diopiError_t diopiAssignScoreWithkBackwardMmcv(diopiContextHandle_t ctx, diopiTe
                                 aggregate);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<15> operands;
@@ -167,7 +167,7 @@ diopiError_t diopiBallQueryMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t id
                                 min_radius, max_radius);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -195,7 +195,7 @@ diopiError_t diopiStackBallQueryMmcv(diopiContextHandle_t ctx, diopiTensorHandle
                                 xyz_batch_cnt, max_radius, sample_num);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -218,7 +218,7 @@ diopiError_t diopiBboxOverlapsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
         return dispatch::invoke(function, &diopiBboxOverlapsMmcv, ctx, ious, bboxes1, bboxes2, mode, offset, aligned);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -241,7 +241,7 @@ diopiError_t diopiBorderAlignMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t 
         return dispatch::invoke(function, &diopiBorderAlignMmcv, ctx, output, argmax_idx, input, boxes, pool_size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -264,7 +264,7 @@ diopiError_t diopiBorderAlignBackwardMmcv(diopiContextHandle_t ctx, diopiTensorH
                                 argmax_idx, pool_size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -286,7 +286,7 @@ diopiError_t diopiBoxIouRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiBoxIouRotatedMmcv, ctx, ious, bboxes1, bboxes2, mode, aligned);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -307,7 +307,7 @@ diopiError_t diopiBoxIouQuadriMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
         return dispatch::invoke(function, &diopiBoxIouQuadriMmcv, ctx, ious, bboxes1, bboxes2, mode, aligned);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -331,7 +331,7 @@ diopiError_t diopiCarafeMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t rfeat
                                 kernel_size, group_size, scale_factor);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -362,7 +362,7 @@ diopiError_t diopiCarafeBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandle
                                 scale_factor);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;
@@ -392,7 +392,7 @@ diopiError_t diopiCarafeNaiveMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                 scale_factor);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -417,7 +417,7 @@ diopiError_t diopiCarafeNaiveBackwardMmcv(diopiContextHandle_t ctx, diopiTensorH
                                 features, masks, kernel_size, group_size, scale_factor);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -444,7 +444,7 @@ diopiError_t diopiCorrelationMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                 padH, padW, dilationH, dilationW, dilation_patchH, dilation_patchW, dH, dW);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<15> operands;
@@ -481,7 +481,7 @@ diopiError_t diopiCorrelationBackwardMmcv(diopiContextHandle_t ctx, diopiTensorH
                                 dilation_patchH, dilation_patchW, dH, dW);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<17> operands;
@@ -518,7 +518,7 @@ diopiError_t diopiDeformConvMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t o
                                 kH, dW, dH, padW, padH, dilationW, dilationH, groups, deform_groups, im2col_step);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<17> operands;
@@ -558,7 +558,7 @@ diopiError_t diopiDeformConvBackwardInputMmcv(diopiContextHandle_t ctx, diopiTen
                                 deform_groups, im2col_step);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<18> operands;
@@ -599,7 +599,7 @@ diopiError_t diopiDeformConvBackwardParametersMmcv(diopiContextHandle_t ctx, dio
                                 deform_groups, im2col_step, scale);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<18> operands;
@@ -636,7 +636,7 @@ diopiError_t diopiDeformRoiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
                                 pooled_width, sampling_ratio, spatial_scale, gamma);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -666,7 +666,7 @@ diopiError_t diopiDeformRoiPoolBackwardMmcv(diopiContextHandle_t ctx, diopiTenso
                                 input, rois, offset, pooled_height, pooled_width, sampling_ratio, spatial_scale, gamma);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -694,7 +694,7 @@ diopiError_t diopiSigmoidFocalLossMmcv(diopiContextHandle_t ctx, diopiTensorHand
         return dispatch::invoke(function, &diopiSigmoidFocalLossMmcv, ctx, output, input, target, weight, gamma, alpha);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -718,7 +718,7 @@ diopiError_t diopiSigmoidFocalLossBackwardMmcv(diopiContextHandle_t ctx, diopiTe
                                 gamma, alpha);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -742,7 +742,7 @@ diopiError_t diopiSoftmaxFocalLossMmcv(diopiContextHandle_t ctx, diopiTensorHand
                                 alpha);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -767,7 +767,7 @@ diopiError_t diopiSoftmaxFocalLossBackwardMmcv(diopiContextHandle_t ctx, diopiTe
                                 weight, gamma, alpha);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -792,7 +792,7 @@ diopiError_t diopiFurthestPointSamplingMmcv(diopiContextHandle_t ctx, diopiTenso
                                 N, num_points);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -817,7 +817,7 @@ diopiError_t diopiFurthestPointSamplingWithDistMmcv(diopiContextHandle_t ctx, di
                                 points_dist, B, N, num_points);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -842,7 +842,7 @@ diopiError_t diopiFusedBiasLeakyreluMmcv(diopiContextHandle_t ctx, diopiTensorHa
                                 scale);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -866,7 +866,7 @@ diopiError_t diopiGatherPointsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
         return dispatch::invoke(function, &diopiGatherPointsMmcv, ctx, out, points, idx, b, c, n, npoints);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -891,7 +891,7 @@ diopiError_t diopiGatherPointsBackwardMmcv(diopiContextHandle_t ctx, diopiTensor
                                 npoints);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -915,7 +915,7 @@ diopiError_t diopiGroupPointsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t 
         return dispatch::invoke(function, &diopiGroupPointsMmcv, ctx, out, points, idx, b, c, n, npoints, nsample);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -941,7 +941,7 @@ diopiError_t diopiGroupPointsBackwardMmcv(diopiContextHandle_t ctx, diopiTensorH
                                 npoints, nsample);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -970,7 +970,7 @@ diopiError_t diopiStackGroupPointsMmcv(diopiContextHandle_t ctx, diopiTensorHand
                                 features_batch_cnt_tensor, idx_tensor, idx_batch_cnt_tensor, b, c, m, nsample);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -1001,7 +1001,7 @@ diopiError_t diopiStackGroupPointsBackwardMmcv(diopiContextHandle_t ctx, diopiTe
                                 n, nsample);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<10> operands;
@@ -1027,7 +1027,7 @@ diopiError_t diopiIou3dBoxesOverlapBevMmcv(diopiContextHandle_t ctx, diopiTensor
         return dispatch::invoke(function, &diopiIou3dBoxesOverlapBevMmcv, ctx, ans_overlap, boxes_a, boxes_b);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -1046,7 +1046,7 @@ diopiError_t diopiIou3dNms3dMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t k
         return dispatch::invoke(function, &diopiIou3dNms3dMmcv, ctx, keep, keep_num, boxes, nms_overlap_thresh);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -1066,7 +1066,7 @@ diopiError_t diopiIou3dNms3dNormalMmcv(diopiContextHandle_t ctx, diopiTensorHand
         return dispatch::invoke(function, &diopiIou3dNms3dNormalMmcv, ctx, keep, keep_num, boxes, nms_overlap_thresh);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -1088,7 +1088,7 @@ diopiError_t diopiKnnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t idx_tens
                                 n, m, nsample);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -1114,7 +1114,7 @@ diopiError_t diopiMaskedIm2colMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
                                 kernel_w, pad_h, pad_w);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -1140,7 +1140,7 @@ diopiError_t diopiMaskedCol2imMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
                                 channels);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -1169,7 +1169,7 @@ diopiError_t diopiModulatedDeformConvMmcv(
                                 dilation_w, group, deformable_group, with_bias);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<19> operands;
@@ -1213,7 +1213,7 @@ diopiError_t diopiModulatedDeformConvBackwardMmcv(
                                 dilation_w, group, deformable_group, with_bias);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<24> operands;
@@ -1256,7 +1256,7 @@ diopiError_t diopiMsDeformAttnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
                                 sampling_loc, attn_weight, im2col_step);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -1285,7 +1285,7 @@ diopiError_t diopiMsDeformAttnBackwardMmcv(diopiContextHandle_t ctx, diopiTensor
                                 grad_output, im2col_step);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<10> operands;
@@ -1311,7 +1311,7 @@ diopiError_t diopiNmsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* out, di
         return dispatch::invoke(function, &diopiNmsMmcv, ctx, out, dets, scores, iou_threshold, offset);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -1335,7 +1335,7 @@ diopiError_t diopiNmsRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* 
                                 iou_threshold, multi_label);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -1359,7 +1359,7 @@ diopiError_t diopiPointsInBoxesPartMmcv(diopiContextHandle_t ctx, diopiTensorHan
         return dispatch::invoke(function, &diopiPointsInBoxesPartMmcv, ctx, box_idx_of_points, boxes, pts);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -1378,7 +1378,7 @@ diopiError_t diopiPointsInBoxesAllMmcv(diopiContextHandle_t ctx, diopiTensorHand
         return dispatch::invoke(function, &diopiPointsInBoxesAllMmcv, ctx, box_idx_of_points, boxes, pts);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -1399,7 +1399,7 @@ diopiError_t diopiPsamaskMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t outp
                                 h_mask, w_mask, half_h_mask, half_w_mask);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<10> operands;
@@ -1428,7 +1428,7 @@ diopiError_t diopiPsamaskBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandl
                                 h_feature, w_feature, h_mask, w_mask, half_h_mask, half_w_mask);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<10> operands;
@@ -1457,7 +1457,7 @@ diopiError_t diopiRoiAlignMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t out
                                 aligned_height, aligned_width, sampling_ratio, pool_mode, spatial_scale, aligned);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -1489,7 +1489,7 @@ diopiError_t diopiRoiAlignBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHand
                                 aligned);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -1519,7 +1519,7 @@ diopiError_t diopiRoiAlignRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHandl
                                 aligned_width, sampling_ratio, spatial_scale, aligned, clockwise);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -1547,7 +1547,7 @@ diopiError_t diopiRoiAlignRotatedBackwardMmcv(diopiContextHandle_t ctx, diopiTen
                                 aligned_height, aligned_width, sampling_ratio, spatial_scale, aligned, clockwise);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -1575,7 +1575,7 @@ diopiError_t diopiRiroiAlignRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHan
                                 pooled_width, num_samples, num_orientations, spatial_scale, clockwise);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -1603,7 +1603,7 @@ diopiError_t diopiRiroiAlignRotatedBackwardMmcv(diopiContextHandle_t ctx, diopiT
                                 pooled_height, pooled_width, num_samples, num_orientations, spatial_scale, clockwise);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -1631,7 +1631,7 @@ diopiError_t diopiRoiawarePool3dMmcv(diopiContextHandle_t ctx, diopiTensorHandle
                                 rois, pts, pts_feature, pool_method);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -1657,7 +1657,7 @@ diopiError_t diopiRoiawarePool3dBackwardMmcv(diopiContextHandle_t ctx, diopiTens
                                 grad_out, pool_method);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -1680,7 +1680,7 @@ diopiError_t diopiRoipointPool3dMmcv(diopiContextHandle_t ctx, diopiTensorHandle
                                 boxes3d, pts_feature);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -1703,7 +1703,7 @@ diopiError_t diopiRoiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t outp
                                 pooled_width, spatial_scale);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -1729,7 +1729,7 @@ diopiError_t diopiRoiPoolBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHandl
                                 pooled_height, pooled_width, spatial_scale);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -1753,7 +1753,7 @@ diopiError_t diopiDynamicPointToVoxelMmcv(diopiContextHandle_t ctx, diopiTensorH
         return dispatch::invoke(function, &diopiDynamicPointToVoxelMmcv, ctx, outlist, feats, coors, reduce_type);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -1778,7 +1778,7 @@ diopiError_t diopiDynamicPointToVoxelBackwardMmcv(diopiContextHandle_t ctx, diop
                                 feats, reduced_feats, coors_idx, reduce_count, reduce_type);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -1801,7 +1801,7 @@ diopiError_t diopiSyncBnMeanMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t m
         return dispatch::invoke(function, &diopiSyncBnMeanMmcv, ctx, mean, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -1819,7 +1819,7 @@ diopiError_t diopiSyncBnVarMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t va
         return dispatch::invoke(function, &diopiSyncBnVarMmcv, ctx, var, input, mean);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -1843,7 +1843,7 @@ diopiError_t diopiSyncBnOutputMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
                                 input, mean, var, weight, bias, eps, momentum, group_size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<13> operands;
@@ -1874,7 +1874,7 @@ diopiError_t diopiSyncBnBackwardParamMmcv(diopiContextHandle_t ctx, diopiTensorH
                                 norm);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -1897,7 +1897,7 @@ diopiError_t diopiSyncBnBackwardDataMmcv(diopiContextHandle_t ctx, diopiTensorHa
                                 grad_weight, grad_bias, norm, std);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -1922,7 +1922,7 @@ diopiError_t diopiThreeInterpolateMmcv(diopiContextHandle_t ctx, diopiTensorHand
         return dispatch::invoke(function, &diopiThreeInterpolateMmcv, ctx, out, points, idx, weight, b, c, m, n);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -1949,7 +1949,7 @@ diopiError_t diopiThreeInterpolateBackwardMmcv(diopiContextHandle_t ctx, diopiTe
                                 b, c, n, m);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -1974,7 +1974,7 @@ diopiError_t diopiThreeNnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t dist
         return dispatch::invoke(function, &diopiThreeNnMmcv, ctx, dist2, idx, unknown, known, b, n, m);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -1997,7 +1997,7 @@ diopiError_t diopiTinShiftMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t out
         return dispatch::invoke(function, &diopiTinShiftMmcv, ctx, output, input, shift);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -2016,7 +2016,7 @@ diopiError_t diopiTinShiftBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHand
         return dispatch::invoke(function, &diopiTinShiftBackwardMmcv, ctx, grad_input, grad_output, shift);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -2037,7 +2037,7 @@ diopiError_t diopiUpfirdn2dOpMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t*
                                 pad_x0, pad_x1, pad_y0, pad_y1);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -2068,7 +2068,7 @@ diopiError_t diopiHardVoxelizeMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t
                                 points, voxel_size, coors_range, max_points, max_voxels, NDim, deterministic);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -2096,7 +2096,7 @@ diopiError_t diopiDynamicVoxelizeMmcv(diopiContextHandle_t ctx, diopiTensorHandl
         return dispatch::invoke(function, &diopiDynamicVoxelizeMmcv, ctx, coors, points, voxel_size, coors_range, NDim);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -2119,7 +2119,7 @@ diopiError_t diopiRotatedFeatureAlignMmcv(diopiContextHandle_t ctx, diopiTensorH
                                 spatial_scale, points);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -2143,7 +2143,7 @@ diopiError_t diopiRotatedFeatureAlignBackwardMmcv(diopiContextHandle_t ctx, diop
                                 best_bboxes, spatial_scale, points);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -2164,7 +2164,7 @@ diopiError_t diopiPointsInPolygonsMmcv(diopiContextHandle_t ctx, diopiTensorHand
         return dispatch::invoke(function, &diopiPointsInPolygonsMmcv, ctx, output, points, polygons);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -2184,7 +2184,7 @@ diopiError_t diopiIndiceMaxpoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiIndiceMaxpoolMmcv, ctx, out, features, indicePairs, indiceNum, numAct);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -2208,7 +2208,7 @@ diopiError_t diopiIndiceMaxpoolBackwardMmcv(diopiContextHandle_t ctx, diopiTenso
                                 indicePairs, indiceNum);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -2233,7 +2233,7 @@ diopiError_t diopiIndiceConvMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* 
                                 numActOut, _inverse, _subM);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -2260,7 +2260,7 @@ diopiError_t diopiIndiceConvBackwardMmcv(diopiContextHandle_t ctx, diopiTensorHa
                                 indicePairs, indiceNum, _inverse, _subM);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -2288,7 +2288,7 @@ diopiError_t diopiFusedIndiceConvBatchnormMmcv(diopiContextHandle_t ctx, diopiTe
                                 indicePairs, indiceNum, numActOut, _inverse, _subM);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -2313,7 +2313,7 @@ diopiError_t diopiMinAreaPolygonsMmcv(diopiContextHandle_t ctx, diopiTensorHandl
         return dispatch::invoke(function, &diopiMinAreaPolygonsMmcv, ctx, polygons, pointsets);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -2331,7 +2331,7 @@ diopiError_t diopiActiveRotatedFilterMmcv(diopiContextHandle_t ctx, diopiTensorH
         return dispatch::invoke(function, &diopiActiveRotatedFilterMmcv, ctx, output, input, indices);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -2351,7 +2351,7 @@ diopiError_t diopiActiveRotatedFilterBackwardMmcv(diopiContextHandle_t ctx, diop
         return dispatch::invoke(function, &diopiActiveRotatedFilterBackwardMmcv, ctx, grad_in, grad_out, indices);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -2370,7 +2370,7 @@ diopiError_t diopiConvexIouMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t io
         return dispatch::invoke(function, &diopiConvexIouMmcv, ctx, ious, pointsets, polygons);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -2389,7 +2389,7 @@ diopiError_t diopiConvexGiouMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t o
         return dispatch::invoke(function, &diopiConvexGiouMmcv, ctx, output, pointsets, polygons);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -2409,7 +2409,7 @@ diopiError_t diopiDiffIouRotatedSortVerticesMmcv(diopiContextHandle_t ctx, diopi
         return dispatch::invoke(function, &diopiDiffIouRotatedSortVerticesMmcv, ctx, out, vertices, mask, num_valid);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -2430,7 +2430,7 @@ diopiError_t diopiChamferDistanceMmcv(diopiContextHandle_t ctx, diopiTensorHandl
         return dispatch::invoke(function, &diopiChamferDistanceMmcv, ctx, dist1, dist2, idx1, idx2, xyz1, xyz2);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -2456,7 +2456,7 @@ diopiError_t diopiChamferDistanceBackwardMmcv(diopiContextHandle_t ctx, diopiTen
                                 idx1, idx2, grad_dist1, grad_dist2);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -2482,7 +2482,7 @@ diopiError_t diopiPrroiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t ou
                                 spatial_scale);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -2506,7 +2506,7 @@ diopiError_t diopiPrroiPoolbackwardMmcv(diopiContextHandle_t ctx, diopiTensorHan
                                 pooled_height, pooled_width, spatial_scale);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -2531,7 +2531,7 @@ diopiError_t diopiPrroiPoolCoorBackwardMmcv(diopiContextHandle_t ctx, diopiTenso
                                 rois, pooled_height, pooled_width, spatial_scale);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;

@@ -18,7 +18,7 @@ diopiError_t diopiPowScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, c
         return dispatch::invoke(function, &diopiPowScalar, ctx, out, input, exponent);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -37,7 +37,7 @@ diopiError_t diopiPow(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiPow, ctx, out, input, exponent);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -55,7 +55,7 @@ diopiError_t diopiPowInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, co
         return dispatch::invoke(function, &diopiPowInp, ctx, input, exponent);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -73,7 +73,7 @@ diopiError_t diopiPowTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
         return dispatch::invoke(function, &diopiPowTensor, ctx, out, input, exponent);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -92,7 +92,7 @@ diopiError_t diopiPowInpTensor(diopiContextHandle_t ctx, diopiTensorHandle_t inp
         return dispatch::invoke(function, &diopiPowInpTensor, ctx, input, exponent);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -110,7 +110,7 @@ diopiError_t diopiAdd(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiAdd, ctx, out, input, other, alpha);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -130,7 +130,7 @@ diopiError_t diopiAddInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, di
         return dispatch::invoke(function, &diopiAddInp, ctx, input, other, alpha);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -149,7 +149,7 @@ diopiError_t diopiAddScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
         return dispatch::invoke(function, &diopiAddScalar, ctx, out, input, other, alpha);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -169,7 +169,7 @@ diopiError_t diopiAddInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t inp
         return dispatch::invoke(function, &diopiAddInpScalar, ctx, input, other, alpha);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -188,7 +188,7 @@ diopiError_t diopiSub(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiSub, ctx, out, input, other, alpha);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -208,7 +208,7 @@ diopiError_t diopiSubInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, di
         return dispatch::invoke(function, &diopiSubInp, ctx, input, other, alpha);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -227,7 +227,7 @@ diopiError_t diopiSubScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
         return dispatch::invoke(function, &diopiSubScalar, ctx, out, input, other, alpha);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -247,7 +247,7 @@ diopiError_t diopiSubInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t inp
         return dispatch::invoke(function, &diopiSubInpScalar, ctx, input, other, alpha);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -266,7 +266,7 @@ diopiError_t diopiMul(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiMul, ctx, out, input, other);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -284,7 +284,7 @@ diopiError_t diopiMulInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, di
         return dispatch::invoke(function, &diopiMulInp, ctx, input, other);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -302,7 +302,7 @@ diopiError_t diopiMulScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
         return dispatch::invoke(function, &diopiMulScalar, ctx, out, input, other);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -320,7 +320,7 @@ diopiError_t diopiMulInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t inp
         return dispatch::invoke(function, &diopiMulInpScalar, ctx, input, other);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -338,7 +338,7 @@ diopiError_t diopiDiv(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiDiv, ctx, out, input, other, rounding_mode);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -358,7 +358,7 @@ diopiError_t diopiDivInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, di
         return dispatch::invoke(function, &diopiDivInp, ctx, input, other, rounding_mode);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -377,7 +377,7 @@ diopiError_t diopiDivScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
         return dispatch::invoke(function, &diopiDivScalar, ctx, out, input, other, rounding_mode);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -397,7 +397,7 @@ diopiError_t diopiDivInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t inp
         return dispatch::invoke(function, &diopiDivInpScalar, ctx, input, other, rounding_mode);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -415,7 +415,7 @@ diopiError_t diopiClampMaxInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiClampMaxInpScalar, ctx, input, max);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -432,7 +432,7 @@ diopiError_t diopiClampMaxInp(diopiContextHandle_t ctx, diopiTensorHandle_t inpu
         return dispatch::invoke(function, &diopiClampMaxInp, ctx, input, max);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -450,7 +450,7 @@ diopiError_t diopiClampMaxScalar(diopiContextHandle_t ctx, diopiTensorHandle_t o
         return dispatch::invoke(function, &diopiClampMaxScalar, ctx, out, input, max);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -469,7 +469,7 @@ diopiError_t diopiClampMax(diopiContextHandle_t ctx, diopiTensorHandle_t out, di
         return dispatch::invoke(function, &diopiClampMax, ctx, out, input, max);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -487,7 +487,7 @@ diopiError_t diopiClampMinInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiClampMinInpScalar, ctx, input, min);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -504,7 +504,7 @@ diopiError_t diopiClampMinInp(diopiContextHandle_t ctx, diopiTensorHandle_t inpu
         return dispatch::invoke(function, &diopiClampMinInp, ctx, input, min);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -522,7 +522,7 @@ diopiError_t diopiClampMinScalar(diopiContextHandle_t ctx, diopiTensorHandle_t o
         return dispatch::invoke(function, &diopiClampMinScalar, ctx, out, input, min);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -541,7 +541,7 @@ diopiError_t diopiClampMin(diopiContextHandle_t ctx, diopiTensorHandle_t out, di
         return dispatch::invoke(function, &diopiClampMin, ctx, out, input, min);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -560,7 +560,7 @@ diopiError_t diopiMaximum(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
         return dispatch::invoke(function, &diopiMaximum, ctx, out, input, other);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -579,7 +579,7 @@ diopiError_t diopiMinimum(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
         return dispatch::invoke(function, &diopiMinimum, ctx, out, input, other);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -598,7 +598,7 @@ diopiError_t diopiRemainderTensor(diopiContextHandle_t ctx, diopiTensorHandle_t 
         return dispatch::invoke(function, &diopiRemainderTensor, ctx, out, input, other);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -617,7 +617,7 @@ diopiError_t diopiRemainderScalar(diopiContextHandle_t ctx, diopiTensorHandle_t 
         return dispatch::invoke(function, &diopiRemainderScalar, ctx, out, input, other);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -636,7 +636,7 @@ diopiError_t diopiRemainder(diopiContextHandle_t ctx, diopiTensorHandle_t out, c
         return dispatch::invoke(function, &diopiRemainder, ctx, out, input, other);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -655,7 +655,7 @@ diopiError_t diopiPolar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopi
         return dispatch::invoke(function, &diopiPolar, ctx, out, abs, angle);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -674,7 +674,7 @@ diopiError_t diopiComplex(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
         return dispatch::invoke(function, &diopiComplex, ctx, out, real, imag);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;

@@ -17,7 +17,7 @@ diopiError_t diopiSign(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiSign, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -32,7 +32,7 @@ diopiError_t diopiAbsInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) tr
     dispatch::Entry& entry = dispatch::entries[contract::kAbsInp];
     const auto call = [&](dispatch::Function function) { return dispatch::invoke(function, &diopiAbsInp, ctx, input); };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -48,7 +48,7 @@ diopiError_t diopiAbs(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiAbs, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -63,7 +63,7 @@ diopiError_t diopiNegInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) tr
     dispatch::Entry& entry = dispatch::entries[contract::kNegInp];
     const auto call = [&](dispatch::Function function) { return dispatch::invoke(function, &diopiNegInp, ctx, input); };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -79,7 +79,7 @@ diopiError_t diopiNeg(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiNeg, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -96,7 +96,7 @@ diopiError_t diopiFloorInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) 
         return dispatch::invoke(function, &diopiFloorInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -112,7 +112,7 @@ diopiError_t diopiFloor(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopi
         return dispatch::invoke(function, &diopiFloor, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -129,7 +129,7 @@ diopiError_t diopiCeilInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiCeilInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -145,7 +145,7 @@ diopiError_t diopiCeil(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiCeil, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -162,7 +162,7 @@ diopiError_t diopiSqrtInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiSqrtInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -178,7 +178,7 @@ diopiError_t diopiSqrt(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiSqrt, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -195,7 +195,7 @@ diopiError_t diopiRsqrtInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) 
         return dispatch::invoke(function, &diopiRsqrtInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -211,7 +211,7 @@ diopiError_t diopiRsqrt(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopi
         return dispatch::invoke(function, &diopiRsqrt, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -226,7 +226,7 @@ diopiError_t diopiSinInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) tr
     dispatch::Entry& entry = dispatch::entries[contract::kSinInp];
     const auto call = [&](dispatch::Function function) { return dispatch::invoke(function, &diopiSinInp, ctx, input); };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -242,7 +242,7 @@ diopiError_t diopiSin(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiSin, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -259,7 +259,7 @@ diopiError_t diopiAsinInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiAsinInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -275,7 +275,7 @@ diopiError_t diopiAsin(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiAsin, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -290,7 +290,7 @@ diopiError_t diopiCosInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) tr
     dispatch::Entry& entry = dispatch::entries[contract::kCosInp];
     const auto call = [&](dispatch::Function function) { return dispatch::invoke(function, &diopiCosInp, ctx, input); };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -306,7 +306,7 @@ diopiError_t diopiCos(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiCos, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -323,7 +323,7 @@ diopiError_t diopiAcosInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiAcosInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -339,7 +339,7 @@ diopiError_t diopiAcos(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiAcos, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -354,7 +354,7 @@ diopiError_t diopiTanInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) tr
     dispatch::Entry& entry = dispatch::entries[contract::kTanInp];
     const auto call = [&](dispatch::Function function) { return dispatch::invoke(function, &diopiTanInp, ctx, input); };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -370,7 +370,7 @@ diopiError_t diopiTan(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiTan, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -387,7 +387,7 @@ diopiError_t diopiSinhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiSinhInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -403,7 +403,7 @@ diopiError_t diopiSinh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiSinh, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -420,7 +420,7 @@ diopiError_t diopiCoshInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiCoshInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -436,7 +436,7 @@ diopiError_t diopiCosh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiCosh, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -453,7 +453,7 @@ diopiError_t diopiAtan(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiAtan, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -470,7 +470,7 @@ diopiError_t diopiAtanInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiAtanInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -486,7 +486,7 @@ diopiError_t diopiAsinhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) 
         return dispatch::invoke(function, &diopiAsinhInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -502,7 +502,7 @@ diopiError_t diopiAsinh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopi
         return dispatch::invoke(function, &diopiAsinh, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -519,7 +519,7 @@ diopiError_t diopiAcoshInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) 
         return dispatch::invoke(function, &diopiAcoshInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -535,7 +535,7 @@ diopiError_t diopiAcosh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopi
         return dispatch::invoke(function, &diopiAcosh, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -552,7 +552,7 @@ diopiError_t diopiAtanhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) 
         return dispatch::invoke(function, &diopiAtanhInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -568,7 +568,7 @@ diopiError_t diopiAtanh(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopi
         return dispatch::invoke(function, &diopiAtanh, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -583,7 +583,7 @@ diopiError_t diopiExpInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) tr
     dispatch::Entry& entry = dispatch::entries[contract::kExpInp];
     const auto call = [&](dispatch::Function function) { return dispatch::invoke(function, &diopiExpInp, ctx, input); };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -599,7 +599,7 @@ diopiError_t diopiExp(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiExp, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -616,7 +616,7 @@ diopiError_t diopiExpm1Inp(diopiContextHandle_t ctx, diopiTensorHandle_t input) 
         return dispatch::invoke(function, &diopiExpm1Inp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -632,7 +632,7 @@ diopiError_t diopiExpm1(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopi
         return dispatch::invoke(function, &diopiExpm1, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -647,7 +647,7 @@ diopiError_t diopiLogInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) tr
     dispatch::Entry& entry = dispatch::entries[contract::kLogInp];
     const auto call = [&](dispatch::Function function) { return dispatch::invoke(function, &diopiLogInp, ctx, input); };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -663,7 +663,7 @@ diopiError_t diopiLog(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiLog, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -680,7 +680,7 @@ diopiError_t diopiLog2Inp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
         return dispatch::invoke(function, &diopiLog2Inp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -696,7 +696,7 @@ diopiError_t diopiLog2(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiLog2, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -713,7 +713,7 @@ diopiError_t diopiLog10Inp(diopiContextHandle_t ctx, diopiTensorHandle_t input) 
         return dispatch::invoke(function, &diopiLog10Inp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -729,7 +729,7 @@ diopiError_t diopiLog10(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopi
         return dispatch::invoke(function, &diopiLog10, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -746,7 +746,7 @@ diopiError_t diopiLog1pInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) 
         return dispatch::invoke(function, &diopiLog1pInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -762,7 +762,7 @@ diopiError_t diopiLog1p(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopi
         return dispatch::invoke(function, &diopiLog1p, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -777,7 +777,7 @@ diopiError_t diopiErfInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) tr
     dispatch::Entry& entry = dispatch::entries[contract::kErfInp];
     const auto call = [&](dispatch::Function function) { return dispatch::invoke(function, &diopiErfInp, ctx, input); };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -793,7 +793,7 @@ diopiError_t diopiErf(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiErf, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -810,7 +810,7 @@ diopiError_t diopiReciprocal(diopiContextHandle_t ctx, diopiTensorHandle_t out, 
         return dispatch::invoke(function, &diopiReciprocal, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -827,7 +827,7 @@ diopiError_t diopiReciprocalInp(diopiContextHandle_t ctx, diopiTensorHandle_t in
         return dispatch::invoke(function, &diopiReciprocalInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -843,7 +843,7 @@ diopiError_t diopiErfinv(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
         return dispatch::invoke(function, &diopiErfinv, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -860,7 +860,7 @@ diopiError_t diopiErfinvInp(diopiContextHandle_t ctx, diopiTensorHandle_t input)
         return dispatch::invoke(function, &diopiErfinvInp, ctx, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;
@@ -876,7 +876,7 @@ diopiError_t diopiConj(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiConj, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -893,7 +893,7 @@ diopiError_t diopiImag(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiImag, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -910,7 +910,7 @@ diopiError_t diopiReal(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiC
         return dispatch::invoke(function, &diopiReal, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -927,7 +927,7 @@ diopiError_t diopiSgn(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
         return dispatch::invoke(function, &diopiSgn, ctx, out, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
@@ -942,7 +942,7 @@ diopiError_t diopiSgnInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) tr
     dispatch::Entry& entry = dispatch::entries[contract::kSgnInp];
     const auto call = [&](dispatch::Function function) { return dispatch::invoke(function, &diopiSgnInp, ctx, input); };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;

@@ -547,9 +547,9 @@ Entry entries[] = {
     Entry("diopiSpMM"),
 };
 
-const int entryCount = sizeof(entries) / sizeof(entries[0]);
+const int entry_count = sizeof(entries) / sizeof(entries[0]);
 
-const char* nameOf(diopiError_t status) {
+const char* name_of(diopiError_t status) {
     switch (status) {
         case diopiSuccess:
             return "diopiSuccess";

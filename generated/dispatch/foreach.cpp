@@ -19,7 +19,7 @@ diopiError_t diopiForeachaddScalar(diopiContextHandle_t ctx, diopiTensorHandle_t
         return dispatch::invoke(function, &diopiForeachaddScalar, ctx, outs, inputs, inputSize, other);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -39,7 +39,7 @@ diopiError_t diopiForeachaddInpScalar(diopiContextHandle_t ctx, diopiTensorHandl
         return dispatch::invoke(function, &diopiForeachaddInpScalar, ctx, inputs, inputSize, other);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -59,7 +59,7 @@ diopiError_t diopiForeachmulScalar(diopiContextHandle_t ctx, diopiTensorHandle_t
         return dispatch::invoke(function, &diopiForeachmulScalar, ctx, outs, inputs, inputSize, other);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -79,7 +79,7 @@ diopiError_t diopiForeachmulInpScalar(diopiContextHandle_t ctx, diopiTensorHandl
         return dispatch::invoke(function, &diopiForeachmulInpScalar, ctx, inputs, inputSize, other);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -99,7 +99,7 @@ diopiError_t diopiForeachmulTensor(diopiContextHandle_t ctx, diopiTensorHandle_t
         return dispatch::invoke(function, &diopiForeachmulTensor, ctx, outs, inputs, inputSize, other);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -119,7 +119,7 @@ diopiError_t diopiForeachmulInpTensor(diopiContextHandle_t ctx, diopiTensorHandl
         return dispatch::invoke(function, &diopiForeachmulInpTensor, ctx, inputs, inputSize, other);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -138,7 +138,7 @@ diopiError_t diopiForeachnormScalar(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiForeachnormScalar, ctx, outs, inputs, inputSize, ord);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -160,7 +160,7 @@ diopiError_t diopiAmpForeachNonFiniteCheckAndUnscaleInp(diopiContextHandle_t ctx
                                 num_scaled_grads, found_inf, inv_scale);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;

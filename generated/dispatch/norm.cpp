@@ -23,7 +23,7 @@ diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                                 running_mean, running_var, training, momentum, eps);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -50,7 +50,7 @@ diopiError_t diopiBatchNormStats(diopiContextHandle_t ctx, diopiTensorHandle_t m
         return dispatch::invoke(function, &diopiBatchNormStats, ctx, mean, invstd, input, eps);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -74,7 +74,7 @@ diopiError_t diopiBatchNormGatherStatsWithCounts(diopiContextHandle_t ctx, diopi
                                 invstd_all, running_mean, running_var, momentum, eps, counts);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<10> operands;
@@ -105,7 +105,7 @@ diopiError_t diopiBatchNormBackwardReduce(diopiContextHandle_t ctx, diopiTensorH
                                 grad_bias, grad_out, input, mean, invstd, weight, input_g, weight_g, bias_g);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;
@@ -137,7 +137,7 @@ diopiError_t diopiBatchNormBackwardElemt(diopiContextHandle_t ctx, diopiTensorHa
                                 weight, sum_dy, sum_dy_xmu, count);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -163,7 +163,7 @@ diopiError_t diopiBatchNormElemt(diopiContextHandle_t ctx, diopiTensorHandle_t o
         return dispatch::invoke(function, &diopiBatchNormElemt, ctx, out, input, weight, bias, mean, invstd, eps);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -191,7 +191,7 @@ diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                 input, weight, running_mean, running_var, save_mean, save_invstd, training, eps);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;
@@ -222,7 +222,7 @@ diopiError_t diopiLayerNormGB(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                 eps, begin_norm_axis);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -249,7 +249,7 @@ diopiError_t diopiGroupNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                                 num_groups, eps);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -277,7 +277,7 @@ diopiError_t diopiGroupNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                 input, weight, mean, rstd, num_groups);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -305,7 +305,7 @@ diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                                 normalized_shape, eps);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -334,7 +334,7 @@ diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                 input, weight, bias, mean, rstd, normalized_shape);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<10> operands;
@@ -365,7 +365,7 @@ diopiError_t diopiLayerNormGBBackward(diopiContextHandle_t ctx, diopiTensorHandl
                                 grad_output, input, weight, bias, running_mean, running_std, begin_norm_axis);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<10> operands;
@@ -392,7 +392,7 @@ diopiError_t diopiInstanceNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out
         return dispatch::invoke(function, &diopiInstanceNorm, ctx, output, input, axis, scale, bias, eps);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -418,7 +418,7 @@ diopiError_t diopiInstanceNormBackward(diopiContextHandle_t ctx, diopiTensorHand
                                 grad_output, input, scale, bias, axis, eps);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -443,7 +443,7 @@ diopiError_t diopiNormalize(diopiContextHandle_t ctx, diopiTensorHandle_t output
         return dispatch::invoke(function, &diopiNormalize, ctx, output, input, p, axis, eps);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -465,7 +465,7 @@ diopiError_t diopiNormalizeBackward(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiNormalizeBackward, ctx, grad_input, grad_output, input, p, axis, eps);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -488,7 +488,7 @@ diopiError_t diopiRMSNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
         return dispatch::invoke(function, &diopiRMSNorm, ctx, out, inv_rms, input, normalized_shape, weight, bias, eps);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -515,7 +515,7 @@ diopiError_t diopiRMSNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                 input, weight, bias, inv_rms, normalized_shape, eps);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<10> operands;

@@ -20,7 +20,7 @@ diopiError_t diopiMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                                 ceil_mode);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -46,7 +46,7 @@ diopiError_t diopiMaxPool1dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                 stride, padding, dilation, ceil_mode, indices);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -73,7 +73,7 @@ diopiError_t diopiMaxPool1dWithIndices(diopiContextHandle_t ctx, diopiTensorHand
                                 padding, dilation, ceil_mode);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -99,7 +99,7 @@ diopiError_t diopiAvgPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                                 count_include_pad);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -125,7 +125,7 @@ diopiError_t diopiAvgPool1dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                 stride, padding, ceil_mode, count_include_pad);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -149,7 +149,7 @@ diopiError_t diopiAdaptiveMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiAdaptiveMaxPool1d, ctx, out, input, output_size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -169,7 +169,7 @@ diopiError_t diopiAdaptiveMaxPool1dWithIndices(diopiContextHandle_t ctx, diopiTe
         return dispatch::invoke(function, &diopiAdaptiveMaxPool1dWithIndices, ctx, out, indices, input, output_size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -191,7 +191,7 @@ diopiError_t diopiAdaptiveMaxPool1dBackward(diopiContextHandle_t ctx, diopiTenso
                                 indices);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -211,7 +211,7 @@ diopiError_t diopiAdaptiveAvgPool1dBackward(diopiContextHandle_t ctx, diopiTenso
         return dispatch::invoke(function, &diopiAdaptiveAvgPool1dBackward, ctx, grad_input, grad_output, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -230,7 +230,7 @@ diopiError_t diopiAdaptiveAvgPool1d(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiAdaptiveAvgPool1d, ctx, out, input, output_size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -252,7 +252,7 @@ diopiError_t diopiPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
                                 ceil_mode, exclusive, adaptive, output_size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -283,7 +283,7 @@ diopiError_t diopiPool1dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t g
                                 stride, padding, dilation, ceil_mode, exclusive, adaptive, indices);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;
@@ -313,7 +313,7 @@ diopiError_t diopiAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                                 count_include_pad, divisor_override);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -340,7 +340,7 @@ diopiError_t diopiAvgPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                 stride, padding, ceil_mode, count_include_pad, divisor_override);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -367,7 +367,7 @@ diopiError_t diopiMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                                 ceil_mode);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -392,7 +392,7 @@ diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t ctx, diopiTensorHand
                                 padding, dilation, ceil_mode);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -419,7 +419,7 @@ diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                 stride, padding, dilation, ceil_mode, indices);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -447,7 +447,7 @@ diopiError_t diopiPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
                                 ceil_mode, exclusive, adaptive, output_size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -478,7 +478,7 @@ diopiError_t diopiPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t g
                                 stride, padding, dilation, ceil_mode, exclusive, adaptive, indices);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;
@@ -506,7 +506,7 @@ diopiError_t diopiAdaptiveAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiAdaptiveAvgPool2d, ctx, out, input, output_size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -525,7 +525,7 @@ diopiError_t diopiAdaptiveAvgPool2dBackward(diopiContextHandle_t ctx, diopiTenso
         return dispatch::invoke(function, &diopiAdaptiveAvgPool2dBackward, ctx, grad_input, grad_output, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -544,7 +544,7 @@ diopiError_t diopiAdaptiveMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiAdaptiveMaxPool2d, ctx, out, input, output_size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -564,7 +564,7 @@ diopiError_t diopiAdaptiveMaxPool2dWithIndices(diopiContextHandle_t ctx, diopiTe
         return dispatch::invoke(function, &diopiAdaptiveMaxPool2dWithIndices, ctx, out, indices, input, output_size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -586,7 +586,7 @@ diopiError_t diopiAdaptiveMaxPool2dBackward(diopiContextHandle_t ctx, diopiTenso
                                 indices);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -608,7 +608,7 @@ diopiError_t diopiAvgPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                                 count_include_pad, divisor_override);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -635,7 +635,7 @@ diopiError_t diopiAvgPool3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                 stride, padding, ceil_mode, count_include_pad, divisor_override);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -662,7 +662,7 @@ diopiError_t diopiMaxPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
                                 ceil_mode);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -687,7 +687,7 @@ diopiError_t diopiMaxPool3dWithIndices(diopiContextHandle_t ctx, diopiTensorHand
                                 padding, dilation, ceil_mode);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -714,7 +714,7 @@ diopiError_t diopiMaxPool3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                 stride, padding, dilation, ceil_mode, indices);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -739,7 +739,7 @@ diopiError_t diopiAdaptiveAvgPool3d(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiAdaptiveAvgPool3d, ctx, out, input, output_size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -758,7 +758,7 @@ diopiError_t diopiAdaptiveAvgPool3dBackward(diopiContextHandle_t ctx, diopiTenso
         return dispatch::invoke(function, &diopiAdaptiveAvgPool3dBackward, ctx, grad_input, grad_output, input);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -777,7 +777,7 @@ diopiError_t diopiAdaptiveMaxPool3d(diopiContextHandle_t ctx, diopiTensorHandle_
         return dispatch::invoke(function, &diopiAdaptiveMaxPool3d, ctx, out, input, output_size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -797,7 +797,7 @@ diopiError_t diopiAdaptiveMaxPool3dWithIndices(diopiContextHandle_t ctx, diopiTe
         return dispatch::invoke(function, &diopiAdaptiveMaxPool3dWithIndices, ctx, out, indices, input, output_size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -819,7 +819,7 @@ diopiError_t diopiAdaptiveMaxPool3dBackward(diopiContextHandle_t ctx, diopiTenso
                                 indices);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -842,7 +842,7 @@ diopiError_t diopiPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
                                 ceil_mode, exclusive, adaptive, output_size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<11> operands;
@@ -873,7 +873,7 @@ diopiError_t diopiPool3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t g
                                 stride, padding, dilation, ceil_mode, exclusive, adaptive, indices);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<12> operands;

@@ -18,7 +18,7 @@ diopiError_t diopiDropout(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
         return dispatch::invoke(function, &diopiDropout, ctx, out, mask, input, p, train, generator);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -27,7 +27,7 @@ diopiError_t diopiDropout(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
     operands.in("input", input);
     operands.value("p", p);
     operands.value("train", train);
-    operands.value("generator", generator, contract::Direction::inout);
+    operands.value("generator", generator, contract::Direction::kInout);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiDropout");
@@ -40,7 +40,7 @@ diopiError_t diopiDropoutInp(diopiContextHandle_t ctx, diopiTensorHandle_t input
         return dispatch::invoke(function, &diopiDropoutInp, ctx, input, mask, p, train, generator);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -48,7 +48,7 @@ diopiError_t diopiDropoutInp(diopiContextHandle_t ctx, diopiTensorHandle_t input
     operands.out("mask", mask);
     operands.value("p", p);
     operands.value("train", train);
-    operands.value("generator", generator, contract::Direction::inout);
+    operands.value("generator", generator, contract::Direction::kInout);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiDropoutInp");
@@ -61,14 +61,14 @@ diopiError_t diopiRandomInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
         return dispatch::invoke(function, &diopiRandomInp, ctx, inout, from, to, generator);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
     operands.out("inout", inout);
     operands.value("from", from);
     operands.value("to", to);
-    operands.value("generator", generator, contract::Direction::inout);
+    operands.value("generator", generator, contract::Direction::kInout);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRandomInp");
@@ -81,14 +81,14 @@ diopiError_t diopiUniformInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout
         return dispatch::invoke(function, &diopiUniformInp, ctx, inout, from, to, generator);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
     operands.out("inout", inout);
     operands.value("from", from);
     operands.value("to", to);
-    operands.value("generator", generator, contract::Direction::inout);
+    operands.value("generator", generator, contract::Direction::kInout);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiUniformInp");
@@ -101,13 +101,13 @@ diopiError_t diopiBernoulli(diopiContextHandle_t ctx, diopiTensorHandle_t out, d
         return dispatch::invoke(function, &diopiBernoulli, ctx, out, input, generator);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("out", out);
     operands.in("input", input);
-    operands.value("generator", generator, contract::Direction::inout);
+    operands.value("generator", generator, contract::Direction::kInout);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBernoulli");
@@ -120,12 +120,12 @@ diopiError_t diopiBernoulliInp(diopiContextHandle_t ctx, diopiTensorHandle_t ino
         return dispatch::invoke(function, &diopiBernoulliInp, ctx, inout, generator);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.inout("inout", inout);
-    operands.value("generator", generator, contract::Direction::inout);
+    operands.value("generator", generator, contract::Direction::kInout);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBernoulliInp");
@@ -138,13 +138,13 @@ diopiError_t diopiBernoulliScalar(diopiContextHandle_t ctx, diopiTensorHandle_t 
         return dispatch::invoke(function, &diopiBernoulliScalar, ctx, out, p, generator);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("out", out);
     operands.value("p", p);
-    operands.value("generator", generator, contract::Direction::inout);
+    operands.value("generator", generator, contract::Direction::kInout);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiBernoulliScalar");
@@ -157,13 +157,13 @@ diopiError_t diopiRandperm(diopiContextHandle_t ctx, diopiTensorHandle_t out, in
         return dispatch::invoke(function, &diopiRandperm, ctx, out, n, generator);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
     operands.out("out", out);
     operands.value("n", n);
-    operands.value("generator", generator, contract::Direction::inout);
+    operands.value("generator", generator, contract::Direction::kInout);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiRandperm");
@@ -176,14 +176,14 @@ diopiError_t diopiNormal(diopiContextHandle_t ctx, diopiTensorHandle_t out, doub
         return dispatch::invoke(function, &diopiNormal, ctx, out, mean, std, generator);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
     operands.out("out", out);
     operands.value("mean", mean);
     operands.value("std", std);
-    operands.value("generator", generator, contract::Direction::inout);
+    operands.value("generator", generator, contract::Direction::kInout);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiNormal");
@@ -196,14 +196,14 @@ diopiError_t diopiNormalTensorScalar(diopiContextHandle_t ctx, diopiTensorHandle
         return dispatch::invoke(function, &diopiNormalTensorScalar, ctx, out, mean, std, generator);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
     operands.out("out", out);
     operands.in("mean", mean);
     operands.value("std", std);
-    operands.value("generator", generator, contract::Direction::inout);
+    operands.value("generator", generator, contract::Direction::kInout);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiNormalTensorScalar");
@@ -216,14 +216,14 @@ diopiError_t diopiNormalScalarTensor(diopiContextHandle_t ctx, diopiTensorHandle
         return dispatch::invoke(function, &diopiNormalScalarTensor, ctx, out, mean, std, generator);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
     operands.out("out", out);
     operands.value("mean", mean);
     operands.in("std", std);
-    operands.value("generator", generator, contract::Direction::inout);
+    operands.value("generator", generator, contract::Direction::kInout);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiNormalScalarTensor");
@@ -236,14 +236,14 @@ diopiError_t diopiNormalTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out
         return dispatch::invoke(function, &diopiNormalTensor, ctx, out, mean, std, generator);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
     operands.out("out", out);
     operands.in("mean", mean);
     operands.in("std", std);
-    operands.value("generator", generator, contract::Direction::inout);
+    operands.value("generator", generator, contract::Direction::kInout);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiNormalTensor");
@@ -256,14 +256,14 @@ diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
         return dispatch::invoke(function, &diopiNormalInp, ctx, inout, mean, std, generator);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
     operands.out("inout", inout);
     operands.value("mean", mean);
     operands.value("std", std);
-    operands.value("generator", generator, contract::Direction::inout);
+    operands.value("generator", generator, contract::Direction::kInout);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiNormalInp");
@@ -276,7 +276,7 @@ diopiError_t diopiMultinomial(diopiContextHandle_t ctx, diopiTensorHandle_t out,
         return dispatch::invoke(function, &diopiMultinomial, ctx, out, input, num_samples, replacement, generator);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -284,7 +284,7 @@ diopiError_t diopiMultinomial(diopiContextHandle_t ctx, diopiTensorHandle_t out,
     operands.in("input", input);
     operands.value("num_samples", num_samples);
     operands.value("replacement", replacement);
-    operands.value("generator", generator, contract::Direction::inout);
+    operands.value("generator", generator, contract::Direction::kInout);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiMultinomial");

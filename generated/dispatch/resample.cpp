@@ -18,7 +18,7 @@ diopiError_t diopiGridSample(diopiContextHandle_t ctx, diopiTensorHandle_t out, 
         return dispatch::invoke(function, &diopiGridSample, ctx, out, input, grid, mode);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -38,7 +38,7 @@ diopiError_t diopiUpsampleNearest(diopiContextHandle_t ctx, diopiTensorHandle_t 
         return dispatch::invoke(function, &diopiUpsampleNearest, ctx, out, input, size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -59,7 +59,7 @@ diopiError_t diopiUpsampleNearestBackward(diopiContextHandle_t ctx, diopiTensorH
                                 in_size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -79,7 +79,7 @@ diopiError_t diopiUpsampleLinear(diopiContextHandle_t ctx, diopiTensorHandle_t o
         return dispatch::invoke(function, &diopiUpsampleLinear, ctx, out, input, size, align_corners, mode);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -102,7 +102,7 @@ diopiError_t diopiUpsampleLinearBackward(diopiContextHandle_t ctx, diopiTensorHa
                                 align_corners, mode);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -124,7 +124,7 @@ diopiError_t diopiIm2Col(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
         return dispatch::invoke(function, &diopiIm2Col, ctx, out, input, kernel_size, dilation, padding, stride);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -148,7 +148,7 @@ diopiError_t diopiCol2Im(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
                                 stride);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;

@@ -17,12 +17,12 @@ diopiError_t diopiGetNativeMemoryFormat(diopiContextHandle_t ctx, diopiConstTens
         return dispatch::invoke(function, &diopiGetNativeMemoryFormat, ctx, input, format);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<2> operands;
     operands.in("input", input);
-    operands.value("format", format, contract::Direction::inout);
+    operands.value("format", format, contract::Direction::kInout);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiGetNativeMemoryFormat");
@@ -34,7 +34,7 @@ diopiError_t diopiTensorDestructionHook(diopiContextHandle_t ctx, void* ptr) try
         return dispatch::invoke(function, &diopiTensorDestructionHook, ctx, ptr);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<1> operands;

@@ -21,7 +21,7 @@ diopiError_t diopiFusedSiluFfnInp(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                 workspace_size, fusion_level);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -30,7 +30,7 @@ diopiError_t diopiFusedSiluFfnInp(diopiContextHandle_t ctx, diopiTensorHandle_t 
     operands.in("weight2", weight2);
     operands.in("weight3", weight3);
     operands.inout("workspace", workspace);
-    operands.value("workspace_size", workspace_size, contract::Direction::inout);
+    operands.value("workspace_size", workspace_size, contract::Direction::kInout);
     operands.value("fusion_level", fusion_level);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
@@ -44,7 +44,7 @@ diopiError_t diopiRootMeanSquareNormInp(diopiContextHandle_t ctx, diopiTensorHan
         return dispatch::invoke(function, &diopiRootMeanSquareNormInp, ctx, inoutput, scale, eps);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -65,7 +65,7 @@ diopiError_t diopiFusedAddRootMeanSquareNormInp(diopiContextHandle_t ctx, diopiT
                                 eps);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -95,7 +95,7 @@ diopiError_t diopiFusedContextAttentionInp(diopiContextHandle_t ctx, diopiTensor
                                 max_q_len, max_kv_len, rotary_embedding, rope_theta);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<20> operands;
@@ -103,10 +103,10 @@ diopiError_t diopiFusedContextAttentionInp(diopiContextHandle_t ctx, diopiTensor
     operands.in("qkv_weight", qkv_weight);
     operands.in("qkv_bias", qkv_bias);
     operands.inout("pre_work", pre_work);
-    operands.value("pre_work_size", pre_work_size, contract::Direction::inout);
+    operands.value("pre_work_size", pre_work_size, contract::Direction::kInout);
     operands.value("is_prepared", is_prepared);
     operands.inout("workspace", workspace);
-    operands.value("workspace_size", workspace_size, contract::Direction::inout);
+    operands.value("workspace_size", workspace_size, contract::Direction::kInout);
     operands.value("fusion_level", fusion_level);
     operands.inout("key_cache", key_cache);
     operands.inout("value_cache", value_cache);
@@ -141,7 +141,7 @@ diopiError_t diopiFusedDecoderAttentionInp(diopiContextHandle_t ctx, diopiTensor
                                 local_kv_head_num, size_per_head, max_seq_len, rotary_embedding, rope_theta);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<19> operands;
@@ -149,7 +149,7 @@ diopiError_t diopiFusedDecoderAttentionInp(diopiContextHandle_t ctx, diopiTensor
     operands.in("qkv_weight", qkv_weight);
     operands.in("qkv_bias", qkv_bias);
     operands.inout("workspace", workspace);
-    operands.value("workspace_size", workspace_size, contract::Direction::inout);
+    operands.value("workspace_size", workspace_size, contract::Direction::kInout);
     operands.value("fusion_level", fusion_level);
     operands.inout("key_cache", key_cache);
     operands.inout("value_cache", value_cache);
@@ -179,7 +179,7 @@ diopiError_t diopiSetupTopkRuntimeArgsInp(diopiContextHandle_t ctx, diopiTensorH
                                 top_k, top_ks_size, top_p, top_ps_size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<8> operands;
@@ -211,14 +211,14 @@ diopiError_t diopiTopKSampling(diopiContextHandle_t ctx, diopiTensorHandle_t out
                                 runtime_top_k, runtime_top_p, skip_decode, cum_log_probs, output_log_probs, generators);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<17> operands;
     operands.inout("output_ids", output_ids);
     operands.inout("logits", logits);
     operands.inout("workspace", workspace);
-    operands.value("workspace_size", workspace_size, contract::Direction::inout);
+    operands.value("workspace_size", workspace_size, contract::Direction::kInout);
     operands.value("fusion_level", fusion_level);
     operands.in("end_ids", end_ids);
     operands.inout("finished", finished);
@@ -231,7 +231,7 @@ diopiError_t diopiTopKSampling(diopiContextHandle_t ctx, diopiTensorHandle_t out
     operands.in("skip_decode", skip_decode);
     operands.inout("cum_log_probs", cum_log_probs);
     operands.inout("output_log_probs", output_log_probs);
-    operands.value("generators", generators, contract::Direction::inout);
+    operands.value("generators", generators, contract::Direction::kInout);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiTopKSampling");
@@ -251,7 +251,7 @@ diopiError_t diopiSetupToppRuntimeArgsInp(diopiContextHandle_t ctx, diopiTensorH
                                 top_p_min_buf, top_p_min, top_p_reset_ids_buf, top_p_reset_ids);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<15> operands;
@@ -291,16 +291,16 @@ diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHandle_t out
                                 cum_log_probs, output_log_probs, generators);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<18> operands;
     operands.inout("output_ids", output_ids);
     operands.inout("logits", logits);
     operands.inout("persistent_workspace", persistent_workspace);
-    operands.value("persistent_workspace_size", persistent_workspace_size, contract::Direction::inout);
+    operands.value("persistent_workspace_size", persistent_workspace_size, contract::Direction::kInout);
     operands.inout("workspace", workspace);
-    operands.value("workspace_size", workspace_size, contract::Direction::inout);
+    operands.value("workspace_size", workspace_size, contract::Direction::kInout);
     operands.value("fusion_level", fusion_level);
     operands.in("end_ids", end_ids);
     operands.inout("finished", finished);
@@ -312,7 +312,7 @@ diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHandle_t out
     operands.in("skip_decode", skip_decode);
     operands.inout("cum_log_probs", cum_log_probs);
     operands.inout("output_log_probs", output_log_probs);
-    operands.value("generators", generators, contract::Direction::inout);
+    operands.value("generators", generators, contract::Direction::kInout);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiTopPSampling");
@@ -327,7 +327,7 @@ diopiError_t diopiGatherOutput(diopiContextHandle_t ctx, diopiTensorHandle_t out
                                 max_gen_step, max_output_len, batch_size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -350,7 +350,7 @@ diopiError_t diopiPlusScalarInp(diopiContextHandle_t ctx, diopiTensorHandle_t in
         return dispatch::invoke(function, &diopiPlusScalarInp, ctx, inoutput, val, size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<3> operands;
@@ -371,7 +371,7 @@ diopiError_t diopiUpdatePaddingCount(diopiContextHandle_t ctx, diopiTensorHandle
                                 max_input_length, batch_size);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<4> operands;
@@ -391,7 +391,7 @@ diopiError_t diopiTransposeAxis01(diopiContextHandle_t ctx, diopiTensorHandle_t 
         return dispatch::invoke(function, &diopiTransposeAxis01, ctx, output, input, dim0, dim1, dim2);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -415,7 +415,7 @@ diopiError_t diopiEmbeddingLookupPosEncoding(diopiContextHandle_t ctx, diopiTens
                                 batch_size, hidden_units, step);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -440,7 +440,7 @@ diopiError_t diopiInputIdsEmbeddingLookupPosEncoding(diopiContextHandle_t ctx, d
                                 embedding_table, input_lengths, hidden_units);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -464,7 +464,7 @@ diopiError_t diopiBanBadWordsInp(diopiContextHandle_t ctx, diopiTensorHandle_t l
                                 bad_words_len, share_words, batch_size, vocab_size, step);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -491,7 +491,7 @@ diopiError_t diopiStopWordsCriterion(diopiContextHandle_t ctx, diopiConstTensorH
                                 stop_words_len, batch_size, step);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -517,7 +517,7 @@ diopiError_t diopiLengthCriterion(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                 sequence_limit_length, batch_size, step);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -544,7 +544,7 @@ diopiError_t diopiBatchApplyRepetitionPenaltyInp(diopiContextHandle_t ctx, diopi
                                 batch_size, vocab_size, input_lengths, max_input_length, step, penalty_type);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<9> operands;
@@ -572,7 +572,7 @@ diopiError_t diopiBatchApplyTemperaturePenaltyInp(diopiContextHandle_t ctx, diop
                                 batch_size, vocab_size, vocab_size_padd);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;

@@ -18,7 +18,7 @@ diopiError_t diopiSort(diopiContextHandle_t ctx, diopiTensorHandle_t values, dio
         return dispatch::invoke(function, &diopiSort, ctx, values, indices, input, dim, descending, pStable);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -42,7 +42,7 @@ diopiError_t diopiSortBackward(diopiContextHandle_t ctx, diopiTensorHandle_t gra
                                 keepdim);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<6> operands;
@@ -64,7 +64,7 @@ diopiError_t diopiTopk(diopiContextHandle_t ctx, diopiTensorHandle_t values, dio
         return dispatch::invoke(function, &diopiTopk, ctx, values, indices, input, k, dim, largest, sorted);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;
@@ -87,7 +87,7 @@ diopiError_t diopiArgsort(diopiContextHandle_t ctx, diopiTensorHandle_t out, dio
         return dispatch::invoke(function, &diopiArgsort, ctx, out, input, stable, dim, descending);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<5> operands;
@@ -109,7 +109,7 @@ diopiError_t diopiUnique(diopiContextHandle_t ctx, diopiTensorHandle_t* out, dio
         return dispatch::invoke(function, &diopiUnique, ctx, out, input, dim, sorted, return_counts, indices, counts);
     };
     diopiError_t status = diopiSuccess;
-    if (dispatch::isServed(entry, call, status)) {
+    if (dispatch::is_served(entry, call, status)) {
         return status;
     }
     contract::OperandList<7> operands;

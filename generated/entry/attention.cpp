@@ -46,7 +46,7 @@ DIOPI_API diopiError_t diopiMultiHeadAttention(diopiContextHandle_t ctx, diopiTe
         operands.value("scale", scale);
         operands.out("out", out);
         operands.out("softmax_lse", softmax_lse);
-        operands.value("gen", gen, contract::Direction::inout);
+        operands.value("gen", gen, contract::Direction::kInout);
         operands.out("debug_attn_mask", debug_attn_mask);
         const Call call(contract::kMultiHeadAttention, operands);
         entry::multi_head_attention({ctx, call.tensor(0), call.tensor(1), call.tensor(2), dropout_p, is_causal,
@@ -72,7 +72,7 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionBackward(diopiContextHandle_t ctx,
         operands.in("softmax_lse", softmax_lse);
         operands.value("dropout_p", dropout_p);
         operands.value("is_causal", is_causal);
-        operands.value("gen", gen, contract::Direction::inout);
+        operands.value("gen", gen, contract::Direction::kInout);
         operands.value("scale", scale);
         operands.out("grad_q", grad_q);
         operands.out("grad_k", grad_k);
@@ -118,7 +118,7 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen(
         operands.value("scale", scale);
         operands.out("out", out);
         operands.inout("softmax_lse", softmax_lse);
-        operands.value("gen", gen, contract::Direction::inout);
+        operands.value("gen", gen, contract::Direction::kInout);
         operands.inout("debug_attn_mask", debug_attn_mask);
         const Call call(contract::kMultiHeadAttentionVarLen, operands);
         entry::MultiHeadAttentionVarLenArgs args{};
@@ -163,7 +163,7 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionVarLenBackward(
         operands.value("max_k", max_k);
         operands.value("dropout_p", dropout_p);
         operands.value("is_causal", is_causal);
-        operands.value("gen", gen, contract::Direction::inout);
+        operands.value("gen", gen, contract::Direction::kInout);
         operands.value("scale", scale);
         operands.out("grad_q", grad_q);
         operands.out("grad_k", grad_k);
@@ -203,7 +203,7 @@ DIOPI_API diopiError_t diopiFlashAttention(diopiContextHandle_t ctx, diopiTensor
         OperandList<12> operands;
         operands.out("attention_out", attention_out);
         operands.out("softmax_lse", softmax_lse);
-        operands.value("gen", gen, contract::Direction::inout);
+        operands.value("gen", gen, contract::Direction::kInout);
         operands.in("q", q);
         operands.in("k", k);
         operands.in("v", v);
@@ -245,7 +245,7 @@ DIOPI_API diopiError_t diopiFlashAttentionBackward(
         operands.out("grad_k", grad_k);
         operands.out("grad_v", grad_v);
         operands.in("grad_output", grad_output);
-        operands.value("gen", gen, contract::Direction::inout);
+        operands.value("gen", gen, contract::Direction::kInout);
         operands.in("q", q);
         operands.in("k", k);
         operands.in("v", v);
@@ -295,7 +295,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttention(
         operands.allocated("softmax_max", softmax_max);
         operands.allocated("softmax_sum", softmax_sum);
         operands.allocated("softmax_out", softmax_out);
-        operands.value("gen", gen, contract::Direction::inout);
+        operands.value("gen", gen, contract::Direction::kInout);
         operands.in("q", q);
         operands.in("k", k);
         operands.in("v", v);
@@ -406,7 +406,7 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx, diopi
         OperandList<16> operands;
         operands.out("attention_out", attention_out);
         operands.inout("softmax_lse", softmax_lse);
-        operands.value("gen", gen, contract::Direction::inout);
+        operands.value("gen", gen, contract::Direction::kInout);
         operands.in("q", q);
         operands.in("k", k);
         operands.in("v", v);
@@ -457,7 +457,7 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(
         operands.out("grad_k", grad_k);
         operands.out("grad_v", grad_v);
         operands.in("grad_output", grad_output);
-        operands.value("gen", gen, contract::Direction::inout);
+        operands.value("gen", gen, contract::Direction::kInout);
         operands.in("q", q);
         operands.in("k", k);
         operands.in("v", v);
@@ -515,7 +515,7 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(
         operands.allocated("softmax_max", softmax_max);
         operands.allocated("softmax_sum", softmax_sum);
         operands.allocated("softmax_out", softmax_out);
-        operands.value("gen", gen, contract::Direction::inout);
+        operands.value("gen", gen, contract::Direction::kInout);
         operands.in("q", q);
         operands.in("k", k);
         operands.in("v", v);

@@ -259,7 +259,7 @@ DIOPI_API diopiError_t diopiEqual(diopiContextHandle_t ctx, bool* out, diopiCons
     return guarded("diopiEqual", ctx, [&] {
         require_covered(entry::equal != nullptr);
         OperandList<3> operands;
-        operands.value("out", out, contract::Direction::inout);
+        operands.value("out", out, contract::Direction::kInout);
         operands.in("input", input);
         operands.in("other", other);
         const Call call(contract::kEqual, operands);

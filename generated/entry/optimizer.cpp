@@ -37,7 +37,7 @@ DIOPI_API diopiError_t diopiClipGradNorm(diopiContextHandle_t ctx, double* out, 
     return guarded("diopiClipGradNorm", ctx, [&] {
         require_covered(entry::clip_grad_norm != nullptr);
         OperandList<6> operands;
-        operands.value("out", out, contract::Direction::inout);
+        operands.value("out", out, contract::Direction::kInout);
         operands.inout("grads", grads, num_grads);
         operands.value("num_grads", num_grads);
         operands.value("max_norm", max_norm);

@@ -22,7 +22,7 @@ DIOPI_API diopiError_t diopiDropout(diopiContextHandle_t ctx, diopiTensorHandle_
         operands.in("input", input);
         operands.value("p", p);
         operands.value("train", train);
-        operands.value("generator", generator, contract::Direction::inout);
+        operands.value("generator", generator, contract::Direction::kInout);
         const Call call(contract::kDropout, operands);
         entry::dropout({ctx, call.tensor(0), call.tensor(1), call.tensor(2), p, train, generator});
     });
@@ -37,7 +37,7 @@ DIOPI_API diopiError_t diopiDropoutInp(diopiContextHandle_t ctx, diopiTensorHand
         operands.out("mask", mask);
         operands.value("p", p);
         operands.value("train", train);
-        operands.value("generator", generator, contract::Direction::inout);
+        operands.value("generator", generator, contract::Direction::kInout);
         const Call call(contract::kDropoutInp, operands);
         entry::dropout_inp({ctx, call.tensor(0), call.tensor(1), p, train, generator});
     });
@@ -51,7 +51,7 @@ DIOPI_API diopiError_t diopiRandomInp(diopiContextHandle_t ctx, diopiTensorHandl
         operands.out("inout", inout);
         operands.value("from", from);
         operands.value("to", to);
-        operands.value("generator", generator, contract::Direction::inout);
+        operands.value("generator", generator, contract::Direction::kInout);
         const Call call(contract::kRandomInp, operands);
         entry::random_inp({ctx, call.tensor(0), from, optional_value(to), generator});
     });
@@ -65,7 +65,7 @@ DIOPI_API diopiError_t diopiUniformInp(diopiContextHandle_t ctx, diopiTensorHand
         operands.out("inout", inout);
         operands.value("from", from);
         operands.value("to", to);
-        operands.value("generator", generator, contract::Direction::inout);
+        operands.value("generator", generator, contract::Direction::kInout);
         const Call call(contract::kUniformInp, operands);
         entry::uniform_inp({ctx, call.tensor(0), from, to, generator});
     });
@@ -78,7 +78,7 @@ DIOPI_API diopiError_t diopiBernoulli(diopiContextHandle_t ctx, diopiTensorHandl
         OperandList<3> operands;
         operands.out("out", out);
         operands.in("input", input);
-        operands.value("generator", generator, contract::Direction::inout);
+        operands.value("generator", generator, contract::Direction::kInout);
         const Call call(contract::kBernoulli, operands);
         entry::bernoulli({ctx, call.tensor(0), call.tensor(1), generator});
     });
@@ -90,7 +90,7 @@ DIOPI_API diopiError_t diopiBernoulliInp(diopiContextHandle_t ctx, diopiTensorHa
         require_covered(entry::bernoulli_inp != nullptr);
         OperandList<2> operands;
         operands.inout("inout", inout);
-        operands.value("generator", generator, contract::Direction::inout);
+        operands.value("generator", generator, contract::Direction::kInout);
         const Call call(contract::kBernoulliInp, operands);
         entry::bernoulli_inp({ctx, call.tensor(0), generator});
     });
@@ -103,7 +103,7 @@ DIOPI_API diopiError_t diopiBernoulliScalar(diopiContextHandle_t ctx, diopiTenso
         OperandList<3> operands;
         operands.out("out", out);
         operands.value("p", p);
-        operands.value("generator", generator, contract::Direction::inout);
+        operands.value("generator", generator, contract::Direction::kInout);
         const Call call(contract::kBernoulliScalar, operands);
         entry::bernoulli_scalar({ctx, call.tensor(0), p, generator});
     });
@@ -116,7 +116,7 @@ DIOPI_API diopiError_t diopiRandperm(diopiContextHandle_t ctx, diopiTensorHandle
         OperandList<3> operands;
         operands.out("out", out);
         operands.value("n", n);
-        operands.value("generator", generator, contract::Direction::inout);
+        operands.value("generator", generator, contract::Direction::kInout);
         const Call call(contract::kRandperm, operands);
         entry::randperm({ctx, call.tensor(0), n, generator});
     });
@@ -130,7 +130,7 @@ DIOPI_API diopiError_t diopiNormal(diopiContextHandle_t ctx, diopiTensorHandle_t
         operands.out("out", out);
         operands.value("mean", mean);
         operands.value("std", std);
-        operands.value("generator", generator, contract::Direction::inout);
+        operands.value("generator", generator, contract::Direction::kInout);
         const Call call(contract::kNormal, operands);
         entry::normal({ctx, call.tensor(0), mean, std, generator});
     });
@@ -145,7 +145,7 @@ DIOPI_API diopiError_t diopiNormalTensorScalar(diopiContextHandle_t ctx, diopiTe
         operands.out("out", out);
         operands.in("mean", mean);
         operands.value("std", std);
-        operands.value("generator", generator, contract::Direction::inout);
+        operands.value("generator", generator, contract::Direction::kInout);
         const Call call(contract::kNormalTensorScalar, operands);
         entry::normal_tensor_scalar({ctx, call.tensor(0), call.tensor(1), std, generator});
     });
@@ -159,7 +159,7 @@ DIOPI_API diopiError_t diopiNormalScalarTensor(diopiContextHandle_t ctx, diopiTe
         operands.out("out", out);
         operands.value("mean", mean);
         operands.in("std", std);
-        operands.value("generator", generator, contract::Direction::inout);
+        operands.value("generator", generator, contract::Direction::kInout);
         const Call call(contract::kNormalScalarTensor, operands);
         entry::normal_scalar_tensor({ctx, call.tensor(0), mean, call.tensor(2), generator});
     });
@@ -174,7 +174,7 @@ DIOPI_API diopiError_t diopiNormalTensor(diopiContextHandle_t ctx, diopiTensorHa
         operands.out("out", out);
         operands.in("mean", mean);
         operands.in("std", std);
-        operands.value("generator", generator, contract::Direction::inout);
+        operands.value("generator", generator, contract::Direction::kInout);
         const Call call(contract::kNormalTensor, operands);
         entry::normal_tensor({ctx, call.tensor(0), call.tensor(1), call.tensor(2), generator});
     });
@@ -188,7 +188,7 @@ DIOPI_API diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandl
         operands.out("inout", inout);
         operands.value("mean", mean);
         operands.value("std", std);
-        operands.value("generator", generator, contract::Direction::inout);
+        operands.value("generator", generator, contract::Direction::kInout);
         const Call call(contract::kNormalInp, operands);
         entry::normal_inp({ctx, call.tensor(0), mean, std, generator});
     });
@@ -204,7 +204,7 @@ DIOPI_API diopiError_t diopiMultinomial(diopiContextHandle_t ctx, diopiTensorHan
         operands.in("input", input);
         operands.value("num_samples", num_samples);
         operands.value("replacement", replacement);
-        operands.value("generator", generator, contract::Direction::inout);
+        operands.value("generator", generator, contract::Direction::kInout);
         const Call call(contract::kMultinomial, operands);
         entry::multinomial({ctx, call.tensor(0), call.tensor(1), num_samples, replacement, generator});
     });

@@ -17,7 +17,7 @@ DIOPI_API diopiError_t diopiGetNativeMemoryFormat(diopiContextHandle_t ctx, diop
         require_covered(entry::get_native_memory_format != nullptr);
         OperandList<2> operands;
         operands.in("input", input);
-        operands.value("format", format, contract::Direction::inout);
+        operands.value("format", format, contract::Direction::kInout);
         const Call call(contract::kGetNativeMemoryFormat, operands);
         entry::get_native_memory_format({ctx, call.tensor(0), format});
     });

@@ -23,7 +23,7 @@ DIOPI_API diopiError_t diopiFusedSiluFfnInp(diopiContextHandle_t ctx, diopiTenso
         operands.in("weight2", weight2);
         operands.in("weight3", weight3);
         operands.inout("workspace", workspace);
-        operands.value("workspace_size", workspace_size, contract::Direction::inout);
+        operands.value("workspace_size", workspace_size, contract::Direction::kInout);
         operands.value("fusion_level", fusion_level);
         const Call call(contract::kFusedSiluFfnInp, operands);
         entry::fused_silu_ffn_inp({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
@@ -75,10 +75,10 @@ DIOPI_API diopiError_t diopiFusedContextAttentionInp(
         operands.in("qkv_weight", qkv_weight);
         operands.in("qkv_bias", qkv_bias);
         operands.inout("pre_work", pre_work);
-        operands.value("pre_work_size", pre_work_size, contract::Direction::inout);
+        operands.value("pre_work_size", pre_work_size, contract::Direction::kInout);
         operands.value("is_prepared", is_prepared);
         operands.inout("workspace", workspace);
-        operands.value("workspace_size", workspace_size, contract::Direction::inout);
+        operands.value("workspace_size", workspace_size, contract::Direction::kInout);
         operands.value("fusion_level", fusion_level);
         operands.inout("key_cache", key_cache);
         operands.inout("value_cache", value_cache);
@@ -132,7 +132,7 @@ DIOPI_API diopiError_t diopiFusedDecoderAttentionInp(
         operands.in("qkv_weight", qkv_weight);
         operands.in("qkv_bias", qkv_bias);
         operands.inout("workspace", workspace);
-        operands.value("workspace_size", workspace_size, contract::Direction::inout);
+        operands.value("workspace_size", workspace_size, contract::Direction::kInout);
         operands.value("fusion_level", fusion_level);
         operands.inout("key_cache", key_cache);
         operands.inout("value_cache", value_cache);
@@ -209,7 +209,7 @@ DIOPI_API diopiError_t diopiTopKSampling(diopiContextHandle_t ctx, diopiTensorHa
         operands.inout("output_ids", output_ids);
         operands.inout("logits", logits);
         operands.inout("workspace", workspace);
-        operands.value("workspace_size", workspace_size, contract::Direction::inout);
+        operands.value("workspace_size", workspace_size, contract::Direction::kInout);
         operands.value("fusion_level", fusion_level);
         operands.in("end_ids", end_ids);
         operands.inout("finished", finished);
@@ -222,7 +222,7 @@ DIOPI_API diopiError_t diopiTopKSampling(diopiContextHandle_t ctx, diopiTensorHa
         operands.in("skip_decode", skip_decode);
         operands.inout("cum_log_probs", cum_log_probs);
         operands.inout("output_log_probs", output_log_probs);
-        operands.value("generators", generators, contract::Direction::inout);
+        operands.value("generators", generators, contract::Direction::kInout);
         const Call call(contract::kTopKSampling, operands);
         entry::TopKSamplingArgs args{};
         args.ctx = ctx;
@@ -309,9 +309,9 @@ DIOPI_API diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHa
         operands.inout("output_ids", output_ids);
         operands.inout("logits", logits);
         operands.inout("persistent_workspace", persistent_workspace);
-        operands.value("persistent_workspace_size", persistent_workspace_size, contract::Direction::inout);
+        operands.value("persistent_workspace_size", persistent_workspace_size, contract::Direction::kInout);
         operands.inout("workspace", workspace);
-        operands.value("workspace_size", workspace_size, contract::Direction::inout);
+        operands.value("workspace_size", workspace_size, contract::Direction::kInout);
         operands.value("fusion_level", fusion_level);
         operands.in("end_ids", end_ids);
         operands.inout("finished", finished);
@@ -323,7 +323,7 @@ DIOPI_API diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHa
         operands.in("skip_decode", skip_decode);
         operands.inout("cum_log_probs", cum_log_probs);
         operands.inout("output_log_probs", output_log_probs);
-        operands.value("generators", generators, contract::Direction::inout);
+        operands.value("generators", generators, contract::Direction::kInout);
         const Call call(contract::kTopPSampling, operands);
         entry::TopPSamplingArgs args{};
         args.ctx = ctx;

@@ -11,8 +11,8 @@
 namespace diopigen::contract {
 
 // Replaces `arguments` by those of the operands, whose rules begin at `rules`; its memory is kept.
-void makeArguments(Operands operands, const Parameter* rules, const CallTensors& tensors,
-                   std::vector<Argument>& arguments);
+void make_arguments(Operands operands, const Parameter* rules, const CallTensors& tensors,
+                    std::vector<Argument>& arguments);
 
 }  // namespace diopigen::contract
 

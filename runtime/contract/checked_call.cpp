@@ -17,11 +17,11 @@ class Legal {
   public:
     // Moves on to the signature that the call would have, unless it has the one of the call before.
     bool contains(Operands operands, const CallTensors& tensors) {
-        if (signatures_[last_].isOf(operands, tensors)) {
+        if (signatures_[last_].is_of(operands, tensors)) {
             return true;
         }
-        last_ = hashOf(operands, tensors) >> 61;
-        return signatures_[last_].isOf(operands, tensors);
+        last_ = hash_of(operands, tensors) >> 61;
+        return signatures_[last_].is_of(operands, tensors);
     }
     // A call that was not contained just now.
     void add(Operands operands, const CallTensors& tensors) { signatures_[last_].keep(operands, tensors); }
@@ -38,8 +38,8 @@ struct Cache {
 };
 
 Cache& cache() {
-    static thread_local Cache cacheOfThread;
-    return cacheOfThread;
+    static thread_local Cache cache_of_thread;
+    return cache_of_thread;
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ CheckedCall::CheckedCall(Id id, Operands operands) : id_(id), operands_(operands
 
 CheckedCall::~CheckedCall() { tensors_.swap(cache().tensors); }
 
-const Parameter* CheckedCall::rules() const { return &parameters[contracts[id_].parametersFirst]; }
+const Parameter* CheckedCall::rules() const { return &parameters[contracts[id_].parameters_first]; }
 
 std::optional<Failure> CheckedCall::violation() const {
     Legal& legal = cache().legal[static_cast<size_t>(id_)];

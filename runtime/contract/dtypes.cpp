@@ -7,15 +7,15 @@ namespace diopigen::contract {
 
 int category(diopiDtype_t dtype) { return dtypeCategory(dtype); }
 
-diopiDtype_t toFloat(diopiDtype_t dtype) { return category(dtype) >= 2 ? dtype : diopi_dtype_float32; }
+diopiDtype_t to_float(diopiDtype_t dtype) { return category(dtype) >= 2 ? dtype : diopi_dtype_float32; }
 
-diopiDtype_t toOpmath(diopiDtype_t dtype) { return dtypeFacts(dtype).compute; }
+diopiDtype_t to_opmath(diopiDtype_t dtype) { return dtypeFacts(dtype).compute; }
 
-diopiDtype_t toReal(diopiDtype_t dtype) { return dtypeFacts(dtype).real; }
+diopiDtype_t to_real(diopiDtype_t dtype) { return dtypeFacts(dtype).real; }
 
-diopiDtype_t toComplex(diopiDtype_t dtype) { return dtypeFacts(dtype).complex; }
+diopiDtype_t to_complex(diopiDtype_t dtype) { return dtypeFacts(dtype).complex; }
 
-bool rangeOf(diopiDtype_t dtype, int64_t& low, uint64_t& high) {
+bool range_of(diopiDtype_t dtype, int64_t& low, uint64_t& high) {
     const DtypeFacts& facts = dtypeFacts(dtype);
     const int bits = 8 * facts.bytes;
     switch (facts.kind) {
@@ -36,17 +36,17 @@ bool rangeOf(diopiDtype_t dtype, int64_t& low, uint64_t& high) {
     }
 }
 
-double largestOf(diopiDtype_t dtype) {
-    return isFloating(dtype) ? dtypeFacts(dtype).largest : std::numeric_limits<double>::max();
+double largest_of(diopiDtype_t dtype) {
+    return is_floating(dtype) ? dtypeFacts(dtype).largest : std::numeric_limits<double>::max();
 }
 
-int64_t exactIntegers(diopiDtype_t dtype) {
+int64_t exact_integers(diopiDtype_t dtype) {
     int64_t low = 0;
     uint64_t high = 0;
-    if (rangeOf(dtype, low, high)) {
+    if (range_of(dtype, low, high)) {
         return static_cast<int64_t>(std::min<uint64_t>(high, std::numeric_limits<int64_t>::max()));
     }
-    return int64_t{1} << (isFloating(dtype) ? dtypeFacts(dtype).digits : 53);
+    return int64_t{1} << (is_floating(dtype) ? dtypeFacts(dtype).digits : 53);
 }
 
 }  // namespace diopigen::contract

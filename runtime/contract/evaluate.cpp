@@ -8,19 +8,19 @@
 
 namespace diopigen::contract {
 
-const char* wordOf(const Value& value) { return value.type == Type::kDtype ? dtypeName(value.dtype) : value.text; }
+const char* word_of(const Value& value) { return value.type == Type::kDtype ? dtypeName(value.dtype) : value.text; }
 
-Number numberOf(const Value& value) {
+Number number_of(const Value& value) {
     return value.type == Type::kBool ? Number::of(int64_t{value.boolean}) : value.number;
 }
 
-Numbers entriesOf(const Value& value) {
+Numbers entries_of(const Value& value) {
     return value.type == Type::kTensor ? Value::of(value.tensor->sizes()).list
-           : isMany(value)             ? value.list
-                                       : Numbers{numberOf(value)};
+           : is_many(value)            ? value.list
+                                       : Numbers{number_of(value)};
 }
 
-Sizes sizesOf(const Value& value) {
+Sizes sizes_of(const Value& value) {
     if (value.type == Type::kTensor) {
         return value.tensor->sizes();
     }
@@ -38,14 +38,14 @@ bool Evaluator::parameter(int64_t position, Value& result) const {
         return true;
     }
     const Argument& argument = arguments_.values[static_cast<size_t>(position)];
-    if (argument.isNull || argument.isRoom || !(argument.isTensor || argument.value)) {
+    if (argument.is_null || argument.is_room || !(argument.is_tensor || argument.value)) {
         return false;
     }
-    if (argument.isArray) {
+    if (argument.is_array) {
         result = Value();
         result.type = Type::kTensors;
         result.tensors = {argument.tensors.data(), static_cast<int64_t>(argument.tensors.size()), &argument.members};
-    } else if (argument.isTensor) {
+    } else if (argument.is_tensor) {
         result = Value();
         result.type = Type::kTensor;
         result.tensor = &argument.tensor;
@@ -78,7 +78,7 @@ bool Evaluator::value(int32_t index, Value& result) const {
         case Op::kDimension: {
             const auto position = static_cast<size_t>(node.integer);
             result = Value::of(arguments_.dimensions[position]);
-            return arguments_.isBound[position];
+            return arguments_.is_bound[position];
         }
         case Op::kNot: {
             if (!plain(child(node, 0), result)) {
@@ -86,7 +86,7 @@ bool Evaluator::value(int32_t index, Value& result) const {
             }
             result.boolean = !result.boolean;
             for (Number& entry : result.list) {
-                entry = Number::of(int64_t{entry.asReal() == 0});
+                entry = Number::of(int64_t{entry.as_real() == 0});
             }
             return true;
         }
@@ -116,8 +116,8 @@ namespace {
 // The entries of both sides as lists of one length; a number belongs to every entry.
 bool aligned(Value& left, Value& right) {
     for (Value* one : {&left, &right}) {
-        if (!isMany(*one)) {
-            one->list = entriesOf(*one);
+        if (!is_many(*one)) {
+            one->list = entries_of(*one);
         }
     }
     const size_t count = left.list.empty() || right.list.empty() ? 0 : std::max(left.list.size(), right.list.size());
@@ -139,7 +139,7 @@ bool Evaluator::logical(const Node& node, Value& result) const {
     if (!plain(child(node, 0), left)) {
         return false;
     }
-    if (!isMany(left)) {
+    if (!is_many(left)) {
         if (left.boolean == (node.op == Op::kOr)) {
             result = left;
             return true;
@@ -166,8 +166,8 @@ bool Evaluator::binary(const Node& node, Value& result) const {
     if (!plain(child(node, 0), left) || !plain(child(node, 1), right)) {
         return false;
     }
-    const bool compares = isComparison(node.op);
-    if (isMany(left) || isMany(right)) {
+    const bool compares = is_comparison(node.op);
+    if (is_many(left) || is_many(right)) {
         if (!aligned(left, right)) {
             return false;
         }
@@ -177,7 +177,7 @@ bool Evaluator::binary(const Node& node, Value& result) const {
         for (size_t i = 0; i < left.list.size(); ++i) {
             Number entry;
             if (compares) {
-                entry = Number::of(int64_t{isSatisfied(node.op, compare(left.list[i], right.list[i]))});
+                entry = Number::of(int64_t{is_satisfied(node.op, compare(left.list[i], right.list[i]))});
             } else if (!arithmetic(node.op, left.list[i], right.list[i], entry)) {
                 return false;
             }
@@ -186,17 +186,17 @@ bool Evaluator::binary(const Node& node, Value& result) const {
         result = std::move(found);
         return true;
     }
-    if (isWord(left) && isWord(right)) {
-        const bool isSame = std::strcmp(wordOf(left), wordOf(right)) == 0;
-        result = Value::of(isSame == (node.op == Op::kEqual));
+    if (is_word(left) && is_word(right)) {
+        const bool is_same = std::strcmp(word_of(left), word_of(right)) == 0;
+        result = Value::of(is_same == (node.op == Op::kEqual));
         return true;
     }
     if (compares) {
-        result = Value::of(isSatisfied(node.op, compare(numberOf(left), numberOf(right))));
+        result = Value::of(is_satisfied(node.op, compare(number_of(left), number_of(right))));
         return true;
     }
     Number found;
-    if (!arithmetic(node.op, numberOf(left), numberOf(right), found)) {
+    if (!arithmetic(node.op, number_of(left), number_of(right), found)) {
         return false;
     }
     result = Value::of(found);
@@ -222,7 +222,7 @@ bool Evaluator::boolean(int32_t index, bool& result) const {
     if (!plain(index, found)) {
         return false;
     }
-    result = numberOf(found).asReal() != 0;
+    result = number_of(found).as_real() != 0;
     return found.type == Type::kBool || found.type == Type::kNumber;
 }
 
@@ -230,25 +230,25 @@ bool evaluate(const Arguments& arguments, int32_t node, Value& result) {
     return Evaluator(arguments).value(node, result);
 }
 
-bool evaluateShape(const Arguments& arguments, int32_t node, Sizes& result) {
+bool evaluate_shape(const Arguments& arguments, int32_t node, Sizes& result) {
     Value found;
-    const bool isKnown = Evaluator(arguments).argument(node, Take::shape, found);
-    result = isKnown ? sizesOf(found) : Sizes();
-    return isKnown;
+    const bool is_known = Evaluator(arguments).argument(node, Take::kShape, found);
+    result = is_known ? sizes_of(found) : Sizes();
+    return is_known;
 }
 
-bool evaluateInteger(const Arguments& arguments, int32_t node, int64_t& result) {
+bool evaluate_integer(const Arguments& arguments, int32_t node, int64_t& result) {
     Value found;
-    const bool isKnown = Evaluator(arguments).argument(node, Take::integer, found);
+    const bool is_known = Evaluator(arguments).argument(node, Take::kInteger, found);
     result = found.number.integer;
-    return isKnown && found.type == Type::kNumber && !found.number.isReal;
+    return is_known && found.type == Type::kNumber && !found.number.is_real;
 }
 
-bool evaluateDtype(const Arguments& arguments, int32_t node, diopiDtype_t& result) {
+bool evaluate_dtype(const Arguments& arguments, int32_t node, diopiDtype_t& result) {
     Value found;
-    const bool isKnown = Evaluator(arguments).argument(node, Take::dtype, found);
+    const bool is_known = Evaluator(arguments).argument(node, Take::kDtype, found);
     result = found.dtype;
-    return isKnown;
+    return is_known;
 }
 
 bool holds(const Arguments& arguments, int32_t predicate) {

@@ -14,10 +14,10 @@ namespace diopigen::contract {
 
 // An argument: a value, or null.
 struct Argument {
-    bool isNull = true;
-    bool isRoom = false;  // for a result: not null, and without a value
-    bool isTensor = false;
-    bool isArray = false;
+    bool is_null = true;
+    bool is_room = false;  // for a result: not null, and without a value
+    bool is_tensor = false;
+    bool is_array = false;
     TensorView tensor;
     std::vector<TensorView> tensors;  // of an array, without its null members
     std::vector<TensorView> members;  // with them
@@ -31,16 +31,16 @@ using Elements = std::function<bool(const TensorView&, std::vector<Number>&)>;
 struct Arguments {
     std::vector<Argument> values;
     std::array<int64_t, kMostDimensions> dimensions{};
-    std::array<bool, kMostDimensions> isBound{};
+    std::array<bool, kMostDimensions> is_bound{};
     Elements elements;
     Expressions expressions{nodes, children};
 };
 
 // False where the expression has no value for these arguments: it reads a null, or a dimension that a tensor lacks.
 bool evaluate(const Arguments& arguments, int32_t node, Value& result);
-bool evaluateShape(const Arguments& arguments, int32_t node, Sizes& result);
-bool evaluateInteger(const Arguments& arguments, int32_t node, int64_t& result);
-bool evaluateDtype(const Arguments& arguments, int32_t node, diopiDtype_t& result);
+bool evaluate_shape(const Arguments& arguments, int32_t node, Sizes& result);
+bool evaluate_integer(const Arguments& arguments, int32_t node, int64_t& result);
+bool evaluate_dtype(const Arguments& arguments, int32_t node, diopiDtype_t& result);
 // Whether the predicate is satisfied; one without a value is.
 bool holds(const Arguments& arguments, int32_t predicate);
 

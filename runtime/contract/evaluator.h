@@ -17,24 +17,24 @@ using Type = Value::Type;
 
 // The kinds of arguments; diopigen/contract/functions.py says what each accepts.
 enum class Take : uint8_t {
-    number,
-    integer,
-    numbers,
-    boolean,
-    bools,
-    value,
-    elements,
-    list,
-    sizes,
-    shape,
-    dims,
-    dtype,
-    tensor,
-    tensors,
-    indices,
-    items,
-    operand,
-    extent,
+    kNumber,
+    kInteger,
+    kNumbers,
+    kBoolean,
+    kBools,
+    kValue,
+    kElements,
+    kList,
+    kSizes,
+    kShape,
+    kDims,
+    kDtype,
+    kTensor,
+    kTensors,
+    kIndices,
+    kItems,
+    kOperand,
+    kExtent,
 };
 
 constexpr int kMostArguments = 8;
@@ -43,20 +43,20 @@ constexpr int kMostArguments = 8;
 struct FunctionFacts {
     const char* name;
     Take takes[kMostArguments];
-    uint8_t count;  // of arguments; the last one repeats where `isVariadic`
-    bool isVariadic;
-    uint8_t byEntry;  // a bit for each argument in whose place a list has one result for each entry
+    uint8_t count;  // of arguments; the last one repeats where `is_variadic`
+    bool is_variadic;
+    uint8_t by_entry;  // a bit for each argument in whose place a list has one result for each entry
     bool (*body)(const Values& arguments, Value& result);
     int32_t formula;  // a node of `formulas`, or -1
 };
 
-extern const FunctionFacts functionFacts[];
+extern const FunctionFacts function_facts[];
 extern const Expressions formulas;
 
 namespace detail {
 
 template <typename T>
-decltype(auto) argumentAs(const Value& value) {
+decltype(auto) argument_as(const Value& value) {
     if constexpr (std::is_same_v<T, int64_t>) {
         return int64_t{value.number.integer};
     } else if constexpr (std::is_same_v<T, Number>) {
@@ -74,7 +74,7 @@ decltype(auto) argumentAs(const Value& value) {
     } else if constexpr (std::is_same_v<T, Numbers>) {
         return (value.list);
     } else if constexpr (std::is_same_v<T, Sizes>) {
-        return sizesOf(value);
+        return sizes_of(value);
     } else {
         static_assert(std::is_same_v<T, Value>);
         return (value);
@@ -83,7 +83,7 @@ decltype(auto) argumentAs(const Value& value) {
 
 template <typename R, typename... A, size_t... I>
 std::optional<R> called(std::optional<R> (*body)(A...), const Values& arguments, std::index_sequence<I...>) {
-    return body(argumentAs<std::decay_t<A>>(arguments[I])...);
+    return body(argument_as<std::decay_t<A>>(arguments[I])...);
 }
 
 // A function of any number of arguments gets all of them, any other gets each as its type.
@@ -124,12 +124,12 @@ class Evaluator {
 
   private:
     bool parameter(int64_t position, Value& result) const;
-    bool isNull(const Node& node) const;
+    bool is_null(const Node& node) const;
     bool binary(const Node& node, Value& result) const;
     bool logical(const Node& node, Value& result) const;
     bool call(const Node& node, Value& result) const;
     bool special(const Node& node, Value& result) const;
-    bool byEntry(const FunctionFacts& facts, const Values& arguments, Value& result) const;
+    bool by_entry(const FunctionFacts& facts, const Values& arguments, Value& result) const;
     bool apply(const FunctionFacts& facts, const Values& arguments, Value& result) const;
 
     int32_t child(const Node& node, int position) const { return table_.children[node.first + position]; }

@@ -10,7 +10,7 @@ namespace diopigen::contract::functions {
 namespace {
 
 // An integer that may be beyond int64.
-Number numberOf(uint64_t value) {
+Number number_of(uint64_t value) {
     return value >> 63U == 0 ? Number::of(static_cast<int64_t>(value)) : Number::of(static_cast<double>(value));
 }
 
@@ -31,7 +31,7 @@ std::optional<diopiDtype_t> promote(const Values& operands) {
                 promotion.add(diopi_dtype_bool, Promotion::kNumber);
                 break;
             case Value::Type::kNumber:
-                promotion.add(operand.number.isReal ? diopi_dtype_float64 : diopi_dtype_int64, Promotion::kNumber);
+                promotion.add(operand.number.is_real ? diopi_dtype_float64 : diopi_dtype_int64, Promotion::kNumber);
                 break;
             case Value::Type::kTensor:
                 add(*operand.tensor);
@@ -45,22 +45,22 @@ std::optional<diopiDtype_t> promote(const Values& operands) {
 }
 
 std::optional<diopiDtype_t> dtype(diopiDtype_t dtype) { return dtype; }
-std::optional<diopiDtype_t> to_float(diopiDtype_t dtype) { return toFloat(dtype); }
+std::optional<diopiDtype_t> to_float(diopiDtype_t dtype) { return contract::to_float(dtype); }
 std::optional<diopiDtype_t> accumulate(diopiDtype_t dtype) {
     return contract::category(dtype) >= 2 ? dtype : diopi_dtype_int64;
 }
-std::optional<diopiDtype_t> opmath(diopiDtype_t dtype) { return toOpmath(dtype); }
-std::optional<diopiDtype_t> to_real(diopiDtype_t dtype) { return toReal(dtype); }
-std::optional<diopiDtype_t> to_complex(diopiDtype_t dtype) { return toComplex(dtype); }
+std::optional<diopiDtype_t> opmath(diopiDtype_t dtype) { return contract::to_opmath(dtype); }
+std::optional<diopiDtype_t> to_real(diopiDtype_t dtype) { return contract::to_real(dtype); }
+std::optional<diopiDtype_t> to_complex(diopiDtype_t dtype) { return contract::to_complex(dtype); }
 std::optional<int64_t> category(diopiDtype_t dtype) { return contract::category(dtype); }
 
 std::optional<bool> can_hold(diopiDtype_t dtype, const Number& number) {
     int64_t low = 0;
     uint64_t high = 0;
-    if (!rangeOf(dtype, low, high)) {
-        return !std::isfinite(number.asReal()) || std::fabs(number.asReal()) <= largestOf(toReal(dtype));
+    if (!range_of(dtype, low, high)) {
+        return !std::isfinite(number.as_real()) || std::fabs(number.as_real()) <= largest_of(contract::to_real(dtype));
     }
-    if (!number.isReal) {
+    if (!number.is_real) {
         return number.integer >= low && (number.integer < 0 || static_cast<uint64_t>(number.integer) <= high);
     }
     const double whole = std::trunc(number.real);
@@ -71,18 +71,18 @@ std::optional<bool> can_hold(diopiDtype_t dtype, const Number& number) {
 std::optional<Number> lowest(diopiDtype_t dtype) {
     int64_t low = 0;
     uint64_t high = 0;
-    return rangeOf(dtype, low, high) ? std::optional(Number::of(low)) : std::nullopt;
+    return range_of(dtype, low, high) ? std::optional(Number::of(low)) : std::nullopt;
 }
 
 std::optional<Number> highest(diopiDtype_t dtype) {
     int64_t low = 0;
     uint64_t high = 0;
-    return rangeOf(dtype, low, high) ? std::optional(numberOf(high)) : std::nullopt;
+    return range_of(dtype, low, high) ? std::optional(number_of(high)) : std::nullopt;
 }
 
 std::optional<Number> exact_integers(diopiDtype_t dtype) {
     const std::optional<Number> largest = highest(dtype);
-    return largest ? largest : Number::of(int64_t{1} << (isFloating(dtype) ? dtypeFacts(dtype).digits : 53));
+    return largest ? largest : Number::of(int64_t{1} << (is_floating(dtype) ? dtypeFacts(dtype).digits : 53));
 }
 
 }  // namespace diopigen::contract::functions

@@ -9,35 +9,35 @@ namespace diopigen::contract::functions {
 
 namespace {
 
-int64_t lengthOf(const Numbers& entries) { return static_cast<int64_t>(entries.size()); }
+int64_t length_of(const Numbers& entries) { return static_cast<int64_t>(entries.size()); }
 
-bool isTrue(const Number& entry) { return entry.asReal() != 0; }
+bool is_true(const Number& entry) { return entry.as_real() != 0; }
 
 // NaN is behind all numbers, so that any list can be sorted.
-bool isBefore(const Number& a, const Number& b) {
+bool is_before(const Number& a, const Number& b) {
     const int order = compare(a, b);
-    return order == -1 || (order == 2 && !std::isnan(a.asReal()));
+    return order == -1 || (order == 2 && !std::isnan(a.as_real()));
 }
 
-bool isSame(const Value& one, const Value& other) {
-    if (isWord(one) || isWord(other)) {
-        return isWord(one) && isWord(other) && std::strcmp(wordOf(one), wordOf(other)) == 0;
+bool is_same(const Value& one, const Value& other) {
+    if (is_word(one) || is_word(other)) {
+        return is_word(one) && is_word(other) && std::strcmp(word_of(one), word_of(other)) == 0;
     }
-    return compare(numberOf(one), numberOf(other)) == 0;
+    return compare(number_of(one), number_of(other)) == 0;
 }
 
 Numbers sliced(const Numbers& entries, int64_t first, int64_t last) {
-    const auto at = [&](int64_t index) { return entries.begin() + std::clamp<int64_t>(index, 0, lengthOf(entries)); };
+    const auto at = [&](int64_t index) { return entries.begin() + std::clamp<int64_t>(index, 0, length_of(entries)); };
     return Numbers(at(first), std::max(at(first), at(last)));
 }
 
 // The first of the smallest entries.
 template <typename IsBetter>
-std::optional<Number> best(const Values& values, const IsBetter& isBetter) {
+std::optional<Number> best(const Values& values, const IsBetter& is_better) {
     std::optional<Number> found;
     for (const Value& value : values) {
-        for (const Number& entry : entriesOf(value)) {
-            found = !found || isBetter(compare(entry, *found)) ? entry : found;
+        for (const Number& entry : entries_of(value)) {
+            found = !found || is_better(compare(entry, *found)) ? entry : found;
         }
     }
     return found;
@@ -56,12 +56,12 @@ std::optional<Numbers> list(const Values& entries) {
 std::optional<Numbers> elements(const Numbers& entries) { return entries; }
 
 std::optional<int64_t> len(const Value& items) {
-    return items.type == Value::Type::kTensors ? items.tensors.count : lengthOf(items.list);
+    return items.type == Value::Type::kTensors ? items.tensors.count : length_of(items.list);
 }
 
 std::optional<Number> item(const Numbers& entries, int64_t index) {
-    index += index < 0 ? lengthOf(entries) : 0;
-    return index < 0 || index >= lengthOf(entries) ? std::nullopt : std::optional(entries[static_cast<size_t>(index)]);
+    index += index < 0 ? length_of(entries) : 0;
+    return index < 0 || index >= length_of(entries) ? std::nullopt : std::optional(entries[static_cast<size_t>(index)]);
 }
 
 std::optional<Numbers> pick(const Numbers& entries, const Sizes& indices) {
@@ -78,7 +78,7 @@ std::optional<Numbers> pick(const Numbers& entries, const Sizes& indices) {
 
 std::optional<Sizes> positions(const Numbers& entries) {
     Sizes found;
-    for (int64_t i = 0; i < lengthOf(entries); ++i) {
+    for (int64_t i = 0; i < length_of(entries); ++i) {
         found.push_back(i);
     }
     return found;
@@ -101,7 +101,9 @@ std::optional<Number> prod(const Numbers& entries) {
 }
 
 std::optional<Numbers> head(const Numbers& entries, int64_t count) { return sliced(entries, 0, count); }
-std::optional<Numbers> drop(const Numbers& entries, int64_t count) { return sliced(entries, count, lengthOf(entries)); }
+std::optional<Numbers> drop(const Numbers& entries, int64_t count) {
+    return sliced(entries, count, length_of(entries));
+}
 
 std::optional<Numbers> join(const Values& lists) {
     Numbers found;
@@ -118,20 +120,20 @@ std::optional<bool> equal(const Numbers& one, const Numbers& other) {
 
 std::optional<bool> nondecreasing(const Numbers& entries) {
     return std::adjacent_find(entries.begin(), entries.end(), [](const Number& a, const Number& b) {
-               return !isSatisfied(Op::kLessEqual, compare(a, b));
+               return !is_satisfied(Op::kLessEqual, compare(a, b));
            }) == entries.end();
 }
 
 std::optional<bool> distinct(const Numbers& entries) {
     Numbers sorted = entries;
-    std::sort(sorted.begin(), sorted.end(), isBefore);
+    std::sort(sorted.begin(), sorted.end(), is_before);
     return std::adjacent_find(sorted.begin(), sorted.end(),
                               [](const Number& a, const Number& b) { return compare(a, b) == 0; }) == sorted.end();
 }
 
 std::optional<bool> is_permutation(const Numbers& entries) {
     Numbers sorted = entries;
-    std::sort(sorted.begin(), sorted.end(), isBefore);
+    std::sort(sorted.begin(), sorted.end(), is_before);
     for (size_t i = 0; i < sorted.size(); ++i) {
         if (compare(sorted[i], Number::of(static_cast<int64_t>(i))) != 0) {
             return false;
@@ -141,22 +143,22 @@ std::optional<bool> is_permutation(const Numbers& entries) {
 }
 
 std::optional<Value> one_of(const Values& values) {
-    const auto isAmong = [&](const Value& one) {
-        return std::any_of(values.begin() + 1, values.end(), [&](const Value& other) { return isSame(one, other); });
+    const auto is_among = [&](const Value& one) {
+        return std::any_of(values.begin() + 1, values.end(), [&](const Value& other) { return is_same(one, other); });
     };
-    if (!isMany(values[0])) {
-        return Value::of(isAmong(values[0]));
+    if (!is_many(values[0])) {
+        return Value::of(is_among(values[0]));
     }
     Numbers found;
     for (const Number& entry : values[0].list) {
-        found.push_back(Number::of(int64_t{isAmong(Value::of(entry))}));
+        found.push_back(Number::of(int64_t{is_among(Value::of(entry))}));
     }
     return Value::of(std::move(found), Value::Type::kBools);
 }
 
-std::optional<bool> all(const Numbers& entries) { return std::all_of(entries.begin(), entries.end(), isTrue); }
-std::optional<bool> any(const Numbers& entries) { return std::any_of(entries.begin(), entries.end(), isTrue); }
-std::optional<int64_t> count(const Numbers& entries) { return std::count_if(entries.begin(), entries.end(), isTrue); }
+std::optional<bool> all(const Numbers& entries) { return std::all_of(entries.begin(), entries.end(), is_true); }
+std::optional<bool> any(const Numbers& entries) { return std::any_of(entries.begin(), entries.end(), is_true); }
+std::optional<int64_t> count(const Numbers& entries) { return std::count_if(entries.begin(), entries.end(), is_true); }
 
 std::optional<Number> min(const Values& values) {
     return best(values, [](int order) { return order == -1; });
@@ -168,7 +170,7 @@ std::optional<Number> max(const Values& values) {
 
 std::optional<Number> abs(const Number& number) {
     Number found = number;
-    if (number.isReal) {
+    if (number.is_real) {
         found.real = std::fabs(number.real);
     } else if (number.integer < 0) {
         negate(number, found);
@@ -180,14 +182,14 @@ std::optional<Number> abs(const Number& number) {
 std::optional<Number> ceil_div(const Number& number, const Number& divisor) {
     Number quotient;
     Number rest;
-    if (number.isReal || divisor.isReal) {
-        const double up = std::ceil(number.asReal() / divisor.asReal());
+    if (number.is_real || divisor.is_real) {
+        const double up = std::ceil(number.as_real() / divisor.as_real());
         quotient = std::fabs(up) < 0x1p63 ? Number::of(static_cast<int64_t>(up)) : Number::of(up);
-        return divisor.asReal() != 0 ? std::optional(quotient) : std::nullopt;
+        return divisor.as_real() != 0 ? std::optional(quotient) : std::nullopt;
     }
     Number opposite;
     negate(number, opposite);
-    if (!divideDown(opposite, divisor, quotient, rest)) {
+    if (!divide_down(opposite, divisor, quotient, rest)) {
         return std::nullopt;
     }
     negate(Number(quotient), quotient);

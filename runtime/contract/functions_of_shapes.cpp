@@ -6,7 +6,7 @@
 
 namespace diopigen::contract {
 
-bool axisOf(int64_t dim, int64_t rank, int64_t& axis) {
+bool axis_of(int64_t dim, int64_t rank, int64_t& axis) {
     const int64_t span = std::max<int64_t>(rank, 1);
     axis = dim < 0 ? dim + span : dim;
     return axis >= 0 && axis < span;
@@ -33,7 +33,7 @@ namespace functions {
 
 std::optional<int64_t> axis(const Sizes& shape, int64_t dim) {
     int64_t found = 0;
-    return axisOf(dim, static_cast<int64_t>(shape.size()), found) ? std::optional(found) : std::nullopt;
+    return axis_of(dim, static_cast<int64_t>(shape.size()), found) ? std::optional(found) : std::nullopt;
 }
 
 std::optional<bool> broadcasts(const Values& shapes) { return broadcast(shapes).has_value(); }
@@ -46,7 +46,7 @@ std::optional<Sizes> broadcast(const Values& extents) {
         const bool fits = extent.type == Value::Type::kTensors
                               ? std::all_of(extent.tensors.begin(), extent.tensors.end(),
                                             [&](const TensorView& one) { return add(one.sizes()); })
-                              : !(extent.type == Value::Type::kTensor || isMany(extent)) || add(sizesOf(extent));
+                              : !(extent.type == Value::Type::kTensor || is_many(extent)) || add(sizes_of(extent));
         if (!fits) {
             return std::nullopt;
         }

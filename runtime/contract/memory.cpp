@@ -48,15 +48,15 @@ class Sums {
   private:
     static constexpr int kMostTries = 4096;
 
-    static int64_t floorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+    static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
     bool from(size_t i, int64_t below, int64_t above) {
         if (i == count_) {
             return below < 0 && 0 < above;
         }
         const Term& term = terms_[i];
-        const int64_t first = std::max(term.least, -floorDiv(-(below + 1 - high_[i]), term.step));
-        const int64_t last = std::min(term.most, floorDiv(above - 1 - low_[i], term.step));
+        const int64_t first = std::max(term.least, -floor_div(-(below + 1 - high_[i]), term.step));
+        const int64_t last = std::min(term.most, floor_div(above - 1 - low_[i], term.step));
         for (int64_t k = first; k <= last; ++k) {
             if (++tries_ > kMostTries) {
                 return false;
@@ -82,9 +82,9 @@ struct Extent {
 };
 
 // Empty for a tensor without elements, and for a sparse one.
-Extent extentOf(const TensorView& tensor) {
+Extent extent_of(const TensorView& tensor) {
     const auto* const data = static_cast<const char*>(tensor.data);
-    if (data == nullptr || tensor.isSparse) {
+    if (data == nullptr || tensor.is_sparse) {
         return {};
     }
     int64_t below = 0;
@@ -100,7 +100,7 @@ Extent extentOf(const TensorView& tensor) {
     return {data + below * size, data + (last + 1) * size};
 }
 
-bool isRowMajor(const TensorView& tensor) {
+bool is_row_major(const TensorView& tensor) {
     int64_t step = 1;
     for (int64_t i = tensor.shape.len; i-- > 0;) {
         if (tensor.shape.data[i] != 1 && tensor.stride.data[i] != step) {
@@ -113,8 +113,8 @@ bool isRowMajor(const TensorView& tensor) {
 
 }  // namespace
 
-bool overlapsItself(const TensorView& tensor) {
-    if (extentOf(tensor).begin == nullptr || isRowMajor(tensor)) {
+bool overlaps_itself(const TensorView& tensor) {
+    if (extent_of(tensor).begin == nullptr || is_row_major(tensor)) {
         return false;
     }
     const int64_t rank = tensor.shape.len;
@@ -141,13 +141,13 @@ bool overlapsItself(const TensorView& tensor) {
     return false;
 }
 
-bool sharesMemory(const TensorView& a, const TensorView& b) {
-    const Extent x = extentOf(a);
-    const Extent y = extentOf(b);
+bool shares_memory(const TensorView& a, const TensorView& b) {
+    const Extent x = extent_of(a);
+    const Extent y = extent_of(b);
     if (x.begin == nullptr || y.begin == nullptr || x.begin >= y.end || y.begin >= x.end) {
         return false;
     }
-    if (isRowMajor(a) && isRowMajor(b)) {
+    if (is_row_major(a) && is_row_major(b)) {
         return true;
     }
     Sums sums;
@@ -163,7 +163,7 @@ bool sharesMemory(const TensorView& a, const TensorView& b) {
     return sums.reach(distance - elementBytes(a.dtype), distance + elementBytes(b.dtype));
 }
 
-bool hasSameElements(const TensorView& a, const TensorView& b) {
+bool has_same_elements(const TensorView& a, const TensorView& b) {
     if (a.data != b.data || a.dtype != b.dtype || a.shape.len != b.shape.len) {
         return false;
     }
@@ -179,7 +179,7 @@ bool hasSameElements(const TensorView& a, const TensorView& b) {
 namespace {
 
 // Whether the spec lets two outputs be one tensor.
-bool mayBeOne(const Parameter* rules, int one, int other) {
+bool may_be_one(const Parameter* rules, int one, int other) {
     return rules[one].shares == other || rules[other].shares == one;
 }
 
@@ -187,25 +187,25 @@ bool mayBeOne(const Parameter* rules, int one, int other) {
 
 std::optional<Failure> overlap(const Parameter* rules, Operands operands, const CallTensors& tensors) {
     for (const CallTensor& one : tensors) {
-        if (!one.operand->isWritten() || one.view.isNull()) {
+        if (!one.operand->is_written() || one.view.is_null()) {
             continue;
         }
-        if (overlapsItself(one.view)) {
+        if (overlaps_itself(one.view)) {
             return Failure(diopiErrorOccurred,
                            "'" + std::string(one.operand->name) + "' has elements that share memory");
         }
         for (const CallTensor& other : tensors) {
-            if (&one == &other || other.view.isNull() || !sharesMemory(one.view, other.view)) {
+            if (&one == &other || other.view.is_null() || !shares_memory(one.view, other.view)) {
                 continue;
             }
             const std::string names = "'" + std::string(one.operand->name) + "' and '" + other.operand->name + "'";
-            if (!hasSameElements(one.view, other.view)) {
+            if (!has_same_elements(one.view, other.view)) {
                 return Failure(diopiErrorOccurred, names + " share a part of their memory");
             }
             const auto position = [&](const CallTensor& tensor) {
                 return static_cast<int>(tensor.operand - operands.first);
             };
-            if (other.operand->isWritten() && !mayBeOne(rules, position(one), position(other))) {
+            if (other.operand->is_written() && !may_be_one(rules, position(one), position(other))) {
                 return Failure(diopiErrorOccurred, names + " are both written and have the same memory");
             }
         }

@@ -13,11 +13,11 @@
 namespace diopigen::contract {
 
 // Whether two elements of one tensor have a byte in common.
-bool overlapsItself(const TensorView& tensor);
+bool overlaps_itself(const TensorView& tensor);
 // Whether an element of one has a byte in common with an element of the other.
-bool sharesMemory(const TensorView& a, const TensorView& b);
+bool shares_memory(const TensorView& a, const TensorView& b);
 // Whether both are the same elements in the same order.
-bool hasSameElements(const TensorView& a, const TensorView& b);
+bool has_same_elements(const TensorView& a, const TensorView& b);
 
 // The first violation of: no result has elements that overlap; a result may be written over an operand (the same
 // elements), but not over a part of one; results share no memory with one another, unless the spec lets two of them be

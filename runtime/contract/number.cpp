@@ -8,33 +8,33 @@ namespace diopigen::contract {
 // What an int64 does not hold becomes real, so that it is compared and not ignored.
 bool add(const Number& a, const Number& b, Number& result) {
     int64_t sum = 0;
-    const bool isExact = !a.isReal && !b.isReal && !__builtin_add_overflow(a.integer, b.integer, &sum);
-    result = isExact ? Number::of(sum) : Number::of(a.asReal() + b.asReal());
+    const bool is_exact = !a.is_real && !b.is_real && !__builtin_add_overflow(a.integer, b.integer, &sum);
+    result = is_exact ? Number::of(sum) : Number::of(a.as_real() + b.as_real());
     return true;
 }
 
 bool multiply(const Number& a, const Number& b, Number& result) {
     int64_t product = 0;
-    const bool isExact = !a.isReal && !b.isReal && !__builtin_mul_overflow(a.integer, b.integer, &product);
-    result = isExact ? Number::of(product) : Number::of(a.asReal() * b.asReal());
+    const bool is_exact = !a.is_real && !b.is_real && !__builtin_mul_overflow(a.integer, b.integer, &product);
+    result = is_exact ? Number::of(product) : Number::of(a.as_real() * b.as_real());
     return true;
 }
 
 bool negate(const Number& a, Number& result) {
     int64_t opposite = 0;
-    const bool isExact = !a.isReal && !__builtin_sub_overflow(int64_t{0}, a.integer, &opposite);
-    result = isExact ? Number::of(opposite) : Number::of(-a.asReal());
+    const bool is_exact = !a.is_real && !__builtin_sub_overflow(int64_t{0}, a.integer, &opposite);
+    result = is_exact ? Number::of(opposite) : Number::of(-a.as_real());
     return true;
 }
 
-bool divideDown(const Number& a, const Number& b, Number& quotient, Number& remainder) {
-    if (a.isReal || b.isReal) {
+bool divide_down(const Number& a, const Number& b, Number& quotient, Number& remainder) {
+    if (a.is_real || b.is_real) {
         // From the exact remainder, as Python does: the quotient may be rounded up to the next integer.
-        const double divisor = b.asReal();
-        double rest = std::fmod(a.asReal(), divisor);
-        const bool isBelow = rest != 0 && (rest < 0) != (divisor < 0);
-        const double down = (a.asReal() - rest) / divisor - (isBelow ? 1 : 0);
-        rest += isBelow ? divisor : 0;
+        const double divisor = b.as_real();
+        double rest = std::fmod(a.as_real(), divisor);
+        const bool is_below = rest != 0 && (rest < 0) != (divisor < 0);
+        const double down = (a.as_real() - rest) / divisor - (is_below ? 1 : 0);
+        rest += is_below ? divisor : 0;
         quotient = Number::of(std::floor(down) + (down - std::floor(down) > 0.5 ? 1 : 0));
         remainder = Number::of(rest);
         return divisor != 0;
@@ -57,18 +57,18 @@ namespace {
 
 // Exact where int64 has it. Without a value where it is complex, or beyond all doubles.
 bool power(const Number& a, const Number& b, Number& result) {
-    const double rounded = std::pow(a.asReal(), b.asReal());
+    const double rounded = std::pow(a.as_real(), b.as_real());
     Number exact = Number::of(int64_t{1});
     Number factor = a;
-    for (int64_t rest = b.isReal ? 0 : b.integer; rest > 0; rest /= 2) {
+    for (int64_t rest = b.is_real ? 0 : b.integer; rest > 0; rest /= 2) {
         if (rest % 2 != 0) {
             multiply(Number(exact), factor, exact);
         }
         multiply(Number(factor), Number(factor), factor);
     }
-    const bool isExact = !a.isReal && !b.isReal && b.integer >= 0 && !exact.isReal;
-    result = isExact ? exact : Number::of(rounded);
-    return std::isfinite(rounded) || !std::isfinite(a.asReal()) || !std::isfinite(b.asReal());
+    const bool is_exact = !a.is_real && !b.is_real && b.integer >= 0 && !exact.is_real;
+    result = is_exact ? exact : Number::of(rounded);
+    return std::isfinite(rounded) || !std::isfinite(a.as_real()) || !std::isfinite(b.as_real());
 }
 
 }  // namespace
@@ -84,39 +84,39 @@ bool arithmetic(Op op, const Number& a, const Number& b, Number& result) {
             return multiply(a, b, result);
         case Op::kDivide:
             // Integers are not rounded before.
-            result = Number::of(a.isReal || b.isReal ? a.asReal() / b.asReal()
-                                                     : static_cast<double>(static_cast<long double>(a.integer) /
-                                                                           static_cast<long double>(b.integer)));
-            return b.asReal() != 0;
+            result = Number::of(a.is_real || b.is_real ? a.as_real() / b.as_real()
+                                                       : static_cast<double>(static_cast<long double>(a.integer) /
+                                                                             static_cast<long double>(b.integer)));
+            return b.as_real() != 0;
         case Op::kFloorDivide:
-            return divideDown(a, b, result, other);
+            return divide_down(a, b, result, other);
         case Op::kRemainder:
-            return divideDown(a, b, other, result);
+            return divide_down(a, b, other, result);
         default:
             return power(a, b, result);
     }
 }
 
 int compare(const Number& a, const Number& b) {
-    if (!a.isReal && !b.isReal) {
+    if (!a.is_real && !b.is_real) {
         return a.integer < b.integer ? -1 : (a.integer > b.integer ? 1 : 0);
     }
-    if (std::isnan(a.asReal()) || std::isnan(b.asReal())) {
+    if (std::isnan(a.as_real()) || std::isnan(b.as_real())) {
         return 2;
     }
-    if (!a.isReal && std::fabs(b.real) < 0x1p63) {
+    if (!a.is_real && std::fabs(b.real) < 0x1p63) {
         // Without rounding the integer.
         const double whole = std::floor(b.real);
         const int order = compare(a, Number::of(static_cast<int64_t>(whole)));
         return order == 0 && whole < b.real ? -1 : order;
     }
-    if (!b.isReal) {
+    if (!b.is_real) {
         return -compare(b, a);
     }
-    return a.asReal() < b.real ? -1 : (a.asReal() > b.real ? 1 : 0);
+    return a.as_real() < b.real ? -1 : (a.as_real() > b.real ? 1 : 0);
 }
 
-bool isSatisfied(Op op, int order) {
+bool is_satisfied(Op op, int order) {
     switch (op) {
         case Op::kEqual:
             return order == 0;
@@ -133,6 +133,6 @@ bool isSatisfied(Op op, int order) {
     }
 }
 
-bool isComparison(Op op) { return op >= Op::kEqual && op <= Op::kGreaterEqual; }
+bool is_comparison(Op op) { return op >= Op::kEqual && op <= Op::kGreaterEqual; }
 
 }  // namespace diopigen::contract

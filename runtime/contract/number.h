@@ -11,13 +11,13 @@ bool add(const Number& a, const Number& b, Number& result);
 bool multiply(const Number& a, const Number& b, Number& result);
 bool negate(const Number& a, Number& result);
 // Rounded down, and the remainder with the sign of the divisor.
-bool divideDown(const Number& a, const Number& b, Number& quotient, Number& remainder);
+bool divide_down(const Number& a, const Number& b, Number& quotient, Number& remainder);
 bool arithmetic(Op op, const Number& a, const Number& b, Number& result);
 
 // -1, 0, 1; 2 where a NaN is among them.
 int compare(const Number& a, const Number& b);
-bool isComparison(Op op);
-bool isSatisfied(Op op, int order);
+bool is_comparison(Op op);
+bool is_satisfied(Op op, int order);
 
 }  // namespace diopigen::contract
 

@@ -11,21 +11,33 @@
 
 namespace diopigen::contract {
 
-enum class Kind : uint8_t { tensor, tensors, allocated, boolean, integer, real, scalar, sizes, text, generator, other };
+enum class Kind : uint8_t {
+    kTensor,
+    kTensors,
+    kAllocated,
+    kBoolean,
+    kInteger,
+    kReal,
+    kScalar,
+    kSizes,
+    kText,
+    kGenerator,
+    kOther
+};
 // What the operator does with it; partly written tensors count as `inout`.
-enum class Direction : uint8_t { in, out, inout };
+enum class Direction : uint8_t { kIn, kOut, kInout };
 
 // An argument: the address of the parameter itself, so that it can be replaced for a call.
 struct Operand {
     const char* name = "";
-    Kind kind = Kind::other;
-    Direction direction = Direction::in;
+    Kind kind = Kind::kOther;
+    Direction direction = Direction::kIn;
     void* slot = nullptr;
     int64_t count = 1;    // of tensors
     uint8_t width = 0;    // bytes of a number
     bool points = false;  // the parameter is a pointer to the value; null where none is given
 
-    bool isWritten() const { return direction != Direction::in; }
+    bool is_written() const { return direction != Direction::kIn; }
     // Where the value lies; null where none is given.
     const void* value() const { return points ? *static_cast<void* const*>(slot) : slot; }
 
@@ -54,39 +66,39 @@ struct Operand {
 namespace detail {
 
 template <typename T>
-constexpr Kind kindOf() {
+constexpr Kind kind_of() {
     if constexpr (std::is_same_v<T, bool>) {
-        return Kind::boolean;
+        return Kind::kBoolean;
     } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
-        return Kind::integer;
+        return Kind::kInteger;
     } else if constexpr (std::is_floating_point_v<T>) {
-        return Kind::real;
+        return Kind::kReal;
     } else if constexpr (std::is_same_v<T, diopiScalar_t>) {
-        return Kind::scalar;
+        return Kind::kScalar;
     } else if constexpr (std::is_same_v<T, diopiSize_t>) {
-        return Kind::sizes;
+        return Kind::kSizes;
     } else {
-        return Kind::other;
+        return Kind::kOther;
     }
 }
 
 // The operand of anything but a tensor.
 template <typename T>
-Operand valueOperand(const char* name, const T& parameter, Direction direction) {
+Operand value_operand(const char* name, const T& parameter, Direction direction) {
     void* const slot = const_cast<T*>(&parameter);
     if constexpr (std::is_convertible_v<T, diopiConstGeneratorHandle_t>) {
-        return {name, Kind::generator, direction, slot};
+        return {name, Kind::kGenerator, direction, slot};
     } else if constexpr (std::is_convertible_v<T, const char*>) {
-        return {name, Kind::text, direction, slot};
+        return {name, Kind::kText, direction, slot};
     } else if constexpr (std::is_pointer_v<T>) {
         using Pointed = std::remove_cv_t<std::remove_pointer_t<T>>;
-        if constexpr (kindOf<Pointed>() == Kind::other) {
-            return {name, Kind::other, direction, slot};
+        if constexpr (kind_of<Pointed>() == Kind::kOther) {
+            return {name, Kind::kOther, direction, slot};
         } else {
-            return {name, kindOf<Pointed>(), direction, slot, 1, sizeof(Pointed), true};
+            return {name, kind_of<Pointed>(), direction, slot, 1, sizeof(Pointed), true};
         }
     } else {
-        return {name, kindOf<T>(), direction, slot, 1, static_cast<uint8_t>(sizeof(T))};
+        return {name, kind_of<T>(), direction, slot, 1, static_cast<uint8_t>(sizeof(T))};
     }
 }
 
@@ -98,49 +110,49 @@ class OperandList {
   public:
     template <typename Handle>
     void in(const char* name, Handle& handle) {
-        addTensor(name, Direction::in, handle);
+        add_tensor(name, Direction::kIn, handle);
     }
     template <typename Handle>
     void out(const char* name, Handle& handle) {
-        addTensor(name, Direction::out, handle);
+        add_tensor(name, Direction::kOut, handle);
     }
     template <typename Handle>
     void inout(const char* name, Handle& handle) {
-        addTensor(name, Direction::inout, handle);
+        add_tensor(name, Direction::kInout, handle);
     }
 
     // Arrays of tensors.
     template <typename Handle>
     void in(const char* name, Handle*& handles, int64_t count) {
-        add({name, Kind::tensors, Direction::in, &handles, count});
+        add({name, Kind::kTensors, Direction::kIn, &handles, count});
     }
     template <typename Handle>
     void out(const char* name, Handle*& handles, int64_t count) {
-        add({name, Kind::tensors, Direction::out, &handles, count});
+        add({name, Kind::kTensors, Direction::kOut, &handles, count});
     }
     template <typename Handle>
     void inout(const char* name, Handle*& handles, int64_t count) {
-        add({name, Kind::tensors, Direction::inout, &handles, count});
+        add({name, Kind::kTensors, Direction::kInout, &handles, count});
     }
 
     // Tensors that the operator allocates.
     void allocated(const char* name, diopiTensorHandle_t*& handles, int64_t count = 1) {
-        add({name, Kind::allocated, Direction::out, &handles, count});
+        add({name, Kind::kAllocated, Direction::kOut, &handles, count});
     }
 
     // Anything else.
     template <typename T>
-    void value(const char* name, const T& parameter, Direction direction = Direction::in) {
-        add(detail::valueOperand(name, parameter, direction));
+    void value(const char* name, const T& parameter, Direction direction = Direction::kIn) {
+        add(detail::value_operand(name, parameter, direction));
     }
 
     const Operand* data() const { return operands_.data(); }
 
   private:
     template <typename Handle>
-    void addTensor(const char* name, Direction direction, Handle& handle) {
+    void add_tensor(const char* name, Direction direction, Handle& handle) {
         static_assert(std::is_convertible_v<Handle, diopiConstTensorHandle_t>);
-        add({name, Kind::tensor, direction, &handle});
+        add({name, Kind::kTensor, direction, &handle});
     }
     void add(const Operand& operand) { operands_[count_++] = operand; }
 

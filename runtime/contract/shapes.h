@@ -7,7 +7,7 @@
 namespace diopigen::contract {
 
 // A dimension counted from the front; a 0-d tensor counts as 1-d.
-bool axisOf(int64_t dim, int64_t rank, int64_t& axis);
+bool axis_of(int64_t dim, int64_t rank, int64_t& axis);
 bool broadcast(const Sizes& first, const Sizes& second, Sizes& result);
 
 }  // namespace diopigen::contract

@@ -8,7 +8,7 @@ namespace diopigen::contract {
 
 namespace {
 
-int64_t bitsOf(double value) {
+int64_t bits_of(double value) {
     int64_t bits = 0;
     std::memcpy(&bits, &value, sizeof(bits));
     return bits;
@@ -50,7 +50,7 @@ class Comparer {
             left_ = -1;  // then nothing more is equal
         }
     }
-    bool isEqual() const { return left_ == 0; }
+    bool is_equal() const { return left_ == 0; }
 
   private:
     const int64_t* next_;
@@ -58,57 +58,57 @@ class Comparer {
 };
 
 template <typename Sink, typename Element>
-void addAll(Sink& sink, const Element* elements, int64_t count) {
+void add_all(Sink& sink, const Element* elements, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
         sink.add(elements[i]);
     }
 }
 
 template <typename Sink>
-void addTensor(const CallTensor& tensor, Sink& sink) {
+void add_tensor(const CallTensor& tensor, Sink& sink) {
     const TensorView& view = tensor.view;
-    if (view.isNull()) {
+    if (view.is_null()) {
         sink.add(-1);
         return;
     }
-    sink.add(view.shape.len << 32 | view.dtype << 16 | view.device << 1 | (view.isSparse ? 1 : 0));
-    addAll(sink, view.shape.data, view.shape.len);
+    sink.add(view.shape.len << 32 | view.dtype << 16 | view.device << 1 | (view.is_sparse ? 1 : 0));
+    add_all(sink, view.shape.data, view.shape.len);
 }
 
 template <typename Sink>
-void addPlain(const Operand& operand, Sink& sink) {
+void add_plain(const Operand& operand, Sink& sink) {
     const void* const value = operand.value();
-    if (value == nullptr || operand.isWritten()) {
+    if (value == nullptr || operand.is_written()) {
         sink.add(value == nullptr ? -1 : -2);
         return;
     }
     switch (operand.kind) {
-        case Kind::boolean:
+        case Kind::kBoolean:
             sink.add(*static_cast<const bool*>(value) ? 1 : 0);
             break;
-        case Kind::integer:
+        case Kind::kInteger:
             sink.add(operand.integer());
             break;
-        case Kind::real:
-            sink.add(bitsOf(operand.real()));
+        case Kind::kReal:
+            sink.add(bits_of(operand.real()));
             break;
-        case Kind::scalar: {
+        case Kind::kScalar: {
             const auto& scalar = *static_cast<const diopiScalar_t*>(value);
             sink.add(scalar.stype);
-            sink.add(isFloating(scalar.stype) ? bitsOf(scalar.fval) : scalar.ival);
+            sink.add(is_floating(scalar.stype) ? bits_of(scalar.fval) : scalar.ival);
             break;
         }
-        case Kind::sizes: {
+        case Kind::kSizes: {
             const auto& sizes = *static_cast<const diopiSize_t*>(value);
             sink.add(sizes.data == nullptr ? -1 - sizes.len : sizes.len);
-            addAll(sink, sizes.data, sizes.data == nullptr ? 0 : sizes.len);
+            add_all(sink, sizes.data, sizes.data == nullptr ? 0 : sizes.len);
             break;
         }
-        case Kind::text: {
+        case Kind::kText: {
             const char* const text = *static_cast<const char* const*>(value);
             const int64_t length = text == nullptr ? -1 : static_cast<int64_t>(std::strlen(text));
             sink.add(length);
-            addAll(sink, text, length);
+            add_all(sink, text, length);
             break;
         }
         default:
@@ -119,22 +119,22 @@ void addPlain(const Operand& operand, Sink& sink) {
 
 // The tensors, and then everything else; the lengths of arrays among it tell which tensor belongs to which.
 template <typename Sink>
-void addCall(Operands operands, const CallTensors& tensors, Sink& sink) {
+void add_call(Operands operands, const CallTensors& tensors, Sink& sink) {
     for (const CallTensor& tensor : tensors) {
-        addTensor(tensor, sink);
+        add_tensor(tensor, sink);
     }
     for (const Operand& operand : operands) {
         switch (operand.kind) {
-            case Kind::tensor:
+            case Kind::kTensor:
                 break;
-            case Kind::tensors:
+            case Kind::kTensors:
                 sink.add(operand.handles() == nullptr ? -1 - operand.count : operand.count);
                 break;
-            case Kind::allocated:
+            case Kind::kAllocated:
                 sink.add(operand.handles() == nullptr ? -1 : 1);
                 break;
             default:
-                addPlain(operand, sink);
+                add_plain(operand, sink);
                 break;
         }
     }
@@ -142,24 +142,24 @@ void addCall(Operands operands, const CallTensors& tensors, Sink& sink) {
 
 }  // namespace
 
-uint64_t hashOf(Operands operands, const CallTensors& tensors) {
+uint64_t hash_of(Operands operands, const CallTensors& tensors) {
     Hasher hasher;
-    addCall(operands, tensors, hasher);
+    add_call(operands, tensors, hasher);
     return hasher.hash();
 }
 
-bool Signature::isOf(Operands operands, const CallTensors& tensors) const {
+bool Signature::is_of(Operands operands, const CallTensors& tensors) const {
     if (numbers_.empty()) {
         return false;
     }
     Comparer comparer(numbers_);
-    addCall(operands, tensors, comparer);
-    return comparer.isEqual();
+    add_call(operands, tensors, comparer);
+    return comparer.is_equal();
 }
 
 void Signature::keep(Operands operands, const CallTensors& tensors) {
     Writer writer(numbers_);
-    addCall(operands, tensors, writer);
+    add_call(operands, tensors, writer);
 }
 
 }  // namespace diopigen::contract

@@ -12,12 +12,12 @@ namespace diopigen::contract {
 
 // All that the checks but those of memory and elements depend on, as numbers: dtypes, devices and shapes of tensors,
 // and the values of everything else. A call without operands has none.
-uint64_t hashOf(Operands operands, const CallTensors& tensors);
+uint64_t hash_of(Operands operands, const CallTensors& tensors);
 
 class Signature {
   public:
     // Whether the call has this signature; compared while it is read, so that nothing is allocated.
-    bool isOf(Operands operands, const CallTensors& tensors) const;
+    bool is_of(Operands operands, const CallTensors& tensors) const;
     // Takes that of the call.
     void keep(Operands operands, const CallTensors& tensors);
 

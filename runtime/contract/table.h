@@ -71,17 +71,17 @@ enum Free : uint8_t { kFreeNullability = 1, kFreeDtype = 2, kFreeShape = 4, kFre
 
 struct Parameter {
     const char* name;
-    bool isNullable;
-    bool isRead;
+    bool is_nullable;
+    bool is_read;
     uint8_t free;
-    uint32_t dtypes;    // a bit for each dtype that the list, or a rule with alternatives, names; 0 for none
-    int32_t dtypeRule;  // a node, or -1; of alternatives a call of one_of
+    uint32_t dtypes;     // a bit for each dtype that the list, or a rule with alternatives, names; 0 for none
+    int32_t dtype_rule;  // a node, or -1; of alternatives a call of one_of
     ShapeForm shape;
-    int32_t shapeFirst;  // a node, of alternatives a call of one_of; or the first of `dimensions`
-    uint16_t shapeCount;
-    int32_t valuesFirst;  // the legal values of an enum, of `integers`; of a text, of `texts`
-    uint16_t valuesCount;
-    bool isSparse;   // in compressed sparse rows
+    int32_t shape_first;  // a node, of alternatives a call of one_of; or the first of `dimensions`
+    uint16_t shape_count;
+    int32_t values_first;  // the legal values of an enum, of `integers`; of a text, of `texts`
+    uint16_t values_count;
+    bool is_sparse;  // in compressed sparse rows
     int16_t shares;  // the position of the other output that may be the same tensor, or -1
 };
 
@@ -90,14 +90,14 @@ struct Constraint {
     const char* text;
     int32_t predicate;
     diopiError_t error;
-    bool readsElements;
+    bool reads_elements;
 };
 
 struct Contract {
-    int32_t parametersFirst;
-    int32_t constraintsFirst;
-    uint16_t constraintsCount;
-    uint16_t dimensionsCount;
+    int32_t parameters_first;
+    int32_t constraints_first;
+    uint16_t constraints_count;
+    uint16_t dimensions_count;
 };
 
 // Written to generated/contract/contracts.cpp. `contracts` is in the order of `Id` (generated/contract/contracts.h).

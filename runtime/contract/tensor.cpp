@@ -11,15 +11,15 @@ TensorInfo inspect(diopiConstTensorHandle_t tensor) {
     diopiSize_t stride{};
     const void* data = nullptr;
     require(diopiGetTensorShape(tensor, &size), "diopiGetTensorShape");
-    const bool hasStorage = !isSparse(tensor);
-    if (hasStorage) {
+    const bool has_storage = !is_sparse(tensor);
+    if (has_storage) {
         require(diopiGetTensorStride(tensor, &stride), "diopiGetTensorStride");
     }
     require(diopiGetTensorDtype(tensor, &info.dtype), "diopiGetTensorDtype");
     if (diopiGetTensorDevice != nullptr) {
         require(diopiGetTensorDevice(tensor, &info.device), "diopiGetTensorDevice");
     }
-    if (hasStorage) {
+    if (has_storage) {
         require(diopiGetTensorDataConst(tensor, &data), "diopiGetTensorDataConst");
     }
     info.shape.assign(size.data, size.data + size.len);
@@ -29,14 +29,14 @@ TensorInfo inspect(diopiConstTensorHandle_t tensor) {
     int64_t last = 0;
     for (int64_t i = 0; i < size.len; ++i) {
         info.numel *= size.data[i];
-        last += hasStorage ? (size.data[i] - 1) * stride.data[i] : 0;
+        last += has_storage ? (size.data[i] - 1) * stride.data[i] : 0;
     }
     info.address = reinterpret_cast<uintptr_t>(data);
-    info.bytes = info.numel == 0 || !hasStorage ? 0 : static_cast<uint64_t>((last + 1) * info.elementBytes);
+    info.bytes = info.numel == 0 || !has_storage ? 0 : static_cast<uint64_t>((last + 1) * info.elementBytes);
     return info;
 }
 
-bool isSparse(diopiConstTensorHandle_t tensor) {
+bool is_sparse(diopiConstTensorHandle_t tensor) {
     bool answer = false;
     if (diopiIsTensorSparse == nullptr) {
         return answer;
@@ -45,7 +45,7 @@ bool isSparse(diopiConstTensorHandle_t tensor) {
     return answer;
 }
 
-std::string textOf(const std::vector<int64_t>& values, const char* open, const char* close) {
+std::string text_of(const std::vector<int64_t>& values, const char* open, const char* close) {
     std::string text = open;
     for (size_t i = 0; i < values.size(); ++i) {
         text += (i > 0 ? ", " : "") + std::to_string(values[i]);
@@ -54,14 +54,14 @@ std::string textOf(const std::vector<int64_t>& values, const char* open, const c
 }
 
 std::string describe(const TensorInfo& tensor) {
-    std::string text = std::string(dtypeName(tensor.dtype)) + textOf(tensor.shape);
+    std::string text = std::string(dtypeName(tensor.dtype)) + text_of(tensor.shape);
     int64_t step = 1;
-    bool isRowMajor = true;
+    bool is_row_major = true;
     for (size_t i = tensor.shape.size(); i-- > 0;) {
-        isRowMajor = isRowMajor && (tensor.strides.empty() || tensor.shape[i] == 1 || tensor.strides[i] == step);
+        is_row_major = is_row_major && (tensor.strides.empty() || tensor.shape[i] == 1 || tensor.strides[i] == step);
         step *= tensor.shape[i];
     }
-    return isRowMajor || tensor.numel == 0 ? text : text + " strides " + textOf(tensor.strides);
+    return is_row_major || tensor.numel == 0 ? text : text + " strides " + text_of(tensor.strides);
 }
 
 }  // namespace diopigen::contract

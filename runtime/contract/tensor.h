@@ -21,17 +21,17 @@ struct TensorInfo {
     uint64_t bytes = 0;  // from the first element to the end of the last one; 0 for an empty tensor
 
     // Whether every byte within `bytes` belongs to an element.
-    bool isGapless() const { return static_cast<uint64_t>(numel * elementBytes) == bytes; }
+    bool is_gapless() const { return static_cast<uint64_t>(numel * elementBytes) == bytes; }
     diopiSize_t size() const { return {shape.data(), static_cast<int64_t>(shape.size())}; }
     diopiSize_t stride() const { return {strides.data(), static_cast<int64_t>(strides.size())}; }
 };
 
 // Throws a Failure where the runtime refuses.
 TensorInfo inspect(diopiConstTensorHandle_t tensor);
-bool isSparse(diopiConstTensorHandle_t tensor);
+bool is_sparse(diopiConstTensorHandle_t tensor);
 
 // "[2, 3]", or between other brackets.
-std::string textOf(const std::vector<int64_t>& values, const char* open = "[", const char* close = "]");
+std::string text_of(const std::vector<int64_t>& values, const char* open = "[", const char* close = "]");
 // "float32[2, 3]", with the strides where they are not row-major.
 std::string describe(const TensorInfo& tensor);
 

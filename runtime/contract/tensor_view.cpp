@@ -4,7 +4,7 @@
 
 namespace diopigen::contract {
 
-TensorView viewOf(diopiConstTensorHandle_t handle) {
+TensorView view_of(diopiConstTensorHandle_t handle) {
     TensorView view;
     view.handle = handle;
     require(diopiGetTensorShape(handle, &view.shape), "diopiGetTensorShape");
@@ -14,9 +14,9 @@ TensorView viewOf(diopiConstTensorHandle_t handle) {
         require(diopiGetTensorDevice(handle, &view.device), "diopiGetTensorDevice");
     }
     if (diopiIsTensorSparse != nullptr) {
-        require(diopiIsTensorSparse(handle, &view.isSparse), "diopiIsTensorSparse");
+        require(diopiIsTensorSparse(handle, &view.is_sparse), "diopiIsTensorSparse");
     }
-    if (!view.isSparse) {
+    if (!view.is_sparse) {
         require(diopiGetTensorStride(handle, &view.stride), "diopiGetTensorStride");
         require(diopiGetTensorDataConst(handle, &view.data), "diopiGetTensorDataConst");
     }

@@ -7,7 +7,7 @@
 namespace diopigen::contract {
 
 // Of a tensor that is not null. Throws a Failure where the runtime refuses.
-TensorView viewOf(diopiConstTensorHandle_t handle);
+TensorView view_of(diopiConstTensorHandle_t handle);
 
 }  // namespace diopigen::contract
 

@@ -12,44 +12,44 @@ namespace diopigen::contract {
 
 namespace {
 
-std::string textOfTensor(diopiConstTensorHandle_t tensor) {
-    return tensor == nullptr ? "none" : (isSparse(tensor) ? "sparse " : "") + describe(inspect(tensor));
+std::string text_of_tensor(diopiConstTensorHandle_t tensor) {
+    return tensor == nullptr ? "none" : (is_sparse(tensor) ? "sparse " : "") + describe(inspect(tensor));
 }
 
-std::string textOfTensors(const Operand& operand) {
+std::string text_of_tensors(const Operand& operand) {
     if (operand.handles() == nullptr) {
         return "none";
     }
     std::string text = "[";
     for (int64_t i = 0; i < operand.count; ++i) {
-        text += (i > 0 ? ", " : "") + textOfTensor(operand.handles()[i]);
+        text += (i > 0 ? ", " : "") + text_of_tensor(operand.handles()[i]);
     }
     return text + "]";
 }
 
-std::string textOfScalar(const diopiScalar_t& scalar) {
-    return isFloating(scalar.stype) ? textOf(scalar.fval) : std::to_string(scalar.ival);
+std::string text_of_scalar(const diopiScalar_t& scalar) {
+    return is_floating(scalar.stype) ? text_of(scalar.fval) : std::to_string(scalar.ival);
 }
 
-std::string textOfSizes(const diopiSize_t& sizes) {
-    return textOf(std::vector<int64_t>(sizes.data, sizes.data + sizes.len), "(", ")");
+std::string text_of_sizes(const diopiSize_t& sizes) {
+    return text_of(std::vector<int64_t>(sizes.data, sizes.data + sizes.len), "(", ")");
 }
 
 }  // namespace
 
-std::string textOf(double number) {
+std::string text_of(double number) {
     char text[40];
     std::snprintf(text, sizeof(text), "%.9g", number);
     return text;
 }
 
-std::string textOf(const Operand& operand) {
+std::string text_of(const Operand& operand) {
     switch (operand.kind) {
-        case Kind::tensor:
-            return textOfTensor(operand.handle());
-        case Kind::tensors:
-            return textOfTensors(operand);
-        case Kind::allocated:
+        case Kind::kTensor:
+            return text_of_tensor(operand.handle());
+        case Kind::kTensors:
+            return text_of_tensors(operand);
+        case Kind::kAllocated:
             return "new";
         default:
             break;
@@ -59,32 +59,32 @@ std::string textOf(const Operand& operand) {
         return "none";
     }
     switch (operand.kind) {
-        case Kind::boolean:
+        case Kind::kBoolean:
             return *static_cast<const bool*>(value) ? "true" : "false";
-        case Kind::integer:
+        case Kind::kInteger:
             return std::to_string(operand.integer());
-        case Kind::real:
-            return textOf(operand.real());
-        case Kind::scalar:
-            return textOfScalar(*static_cast<const diopiScalar_t*>(value));
-        case Kind::sizes:
-            return textOfSizes(*static_cast<const diopiSize_t*>(value));
-        case Kind::text: {
+        case Kind::kReal:
+            return text_of(operand.real());
+        case Kind::kScalar:
+            return text_of_scalar(*static_cast<const diopiScalar_t*>(value));
+        case Kind::kSizes:
+            return text_of_sizes(*static_cast<const diopiSize_t*>(value));
+        case Kind::kText: {
             const char* const text = *static_cast<const char* const*>(value);
             return text == nullptr ? "none" : "'" + std::string(text) + "'";
         }
-        case Kind::generator:
+        case Kind::kGenerator:
             return "generator";
         default:
             return "?";
     }
 }
 
-std::string textOf(Operands operands) {
+std::string text_of(Operands operands) {
     std::string text;
     for (const Operand& operand : operands) {
         text += (text.empty() ? "" : ", ") + std::string(operand.name) + "=" +
-                (operand.isWritten() && operand.points ? "pointer" : textOf(operand));
+                (operand.is_written() && operand.points ? "pointer" : text_of(operand));
     }
     return text;
 }

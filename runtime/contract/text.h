@@ -11,10 +11,10 @@
 namespace diopigen::contract {
 
 // "float32[2, 3]", "[1, 1]", "2", "none".
-std::string textOf(const Operand& operand);
+std::string text_of(const Operand& operand);
 // "out=float32[2, 3], input=float32[2, 3], alpha=2".
-std::string textOf(Operands operands);
-std::string textOf(double number);
+std::string text_of(Operands operands);
+std::string text_of(double number);
 
 }  // namespace diopigen::contract
 

@@ -32,45 +32,45 @@ class Validation {
     void presence(int i);
     void values(int i);  // of enums and texts
 
-    void dtypes(int i);       // lists
-    void ruledDtypes(int i);  // after those of all parameters: a rule is about what it refers to
-    void ruledDtype(int i, const Parameter& rule);
-    void alternativeDtype(int i, const Parameter& rule, const Node& node);
-    void scalarDtype(int i, const Parameter& rule);
+    void dtypes(int i);        // lists
+    void ruled_dtypes(int i);  // after those of all parameters: a rule is about what it refers to
+    void ruled_dtype(int i, const Parameter& rule);
+    void alternative_dtype(int i, const Parameter& rule, const Node& node);
+    void scalar_dtype(int i, const Parameter& rule);
 
     void ranks(int i);
-    void rankOf(int i, const TensorView& tensor);
+    void rank_of(int i, const TensorView& tensor);
     void shapes(int i);
     void listed(int i, const Parameter& rule, const TensorView& tensor);
-    void bindSpread(int i, int16_t name, const Sizes& sizes);
+    void bind_spread(int i, int16_t name, const Sizes& sizes);
     void spread(int i, int16_t name, const Sizes& sizes);
     bool bound(int16_t name, int64_t& size) const;
     void ruled(int i, const Parameter& rule, const Argument& one);
-    void alternativeShape(int i, const Node& node, const Sizes& shape);
-    bool isPlainly(const Node& node, const TensorView& tensor) const;
-    void arrayLike(int i, const Parameter& rule, const Node& node, const Argument& one);
-    bool membersOf(int32_t index, size_t count, std::vector<Sizes>& result) const;
-    void noShape(int i, const Node& node);
+    void alternative_shape(int i, const Node& node, const Sizes& shape);
+    bool is_plainly(const Node& node, const TensorView& tensor) const;
+    void array_like(int i, const Parameter& rule, const Node& node, const Argument& one);
+    bool members_of(int32_t index, size_t count, std::vector<Sizes>& result) const;
+    void no_shape(int i, const Node& node);
 
     void devices();
     // Constraints that keys of parameters state (docs/spec.md, "Legal values"), and those of the operator.
-    enum class Stated : uint8_t { byKey, byOperator };
+    enum class Stated : uint8_t { kByKey, kByOperator };
     void constraints(Stated stated);
-    void eachParameter(void (Validation::*check)(int));
+    void each_parameter(void (Validation::*check)(int));
 
     void fail(int i, const std::string& text, diopiError_t status = diopiErrorOccurred);
-    std::string textOfOperand(int i) const;
+    std::string text_of_operand(int i) const;
     // Text of the parameters that an expression reads: "dim=5, input=float32[2, 3]".
-    std::string textOfOperands(const Node& node) const;
+    std::string text_of_operands(const Node& node) const;
 
     const Argument& argument(int i) const { return arguments_.values[static_cast<size_t>(i)]; }
     template <typename Check>
-    void eachTensor(int i, const Check& check) const {
+    void each_tensor(int i, const Check& check) const {
         const Argument& one = argument(i);
-        if (!one.isTensor || one.isNull) {
+        if (!one.is_tensor || one.is_null) {
             return;
         }
-        if (!one.isArray) {
+        if (!one.is_array) {
             check(one.tensor);
             return;
         }

@@ -5,7 +5,7 @@ namespace diopigen::contract {
 
 namespace {
 
-std::string listOf(uint32_t dtypes) {
+std::string list_of(uint32_t dtypes) {
     std::string text;
     for (int bit = 0; bit < 32; ++bit) {
         if ((dtypes >> bit & 1U) != 0) {
@@ -22,51 +22,51 @@ void Validation::dtypes(int i) {
     if ((rule.free & kFreeDtype) != 0) {
         return;
     }
-    if (rule.dtypes != 0 && rule.dtypeRule < 0) {
-        eachTensor(i, [&](const TensorView& tensor) {
-            if (!isIn(rule.dtypes, tensor.dtype)) {
-                fail(i, std::string("is ") + dtypeName(tensor.dtype) + "; possible are " + listOf(rule.dtypes),
+    if (rule.dtypes != 0 && rule.dtype_rule < 0) {
+        each_tensor(i, [&](const TensorView& tensor) {
+            if (!is_in(rule.dtypes, tensor.dtype)) {
+                fail(i, std::string("is ") + dtypeName(tensor.dtype) + "; possible are " + list_of(rule.dtypes),
                      diopiDtypeNotSupported);
             }
         });
-        scalarDtype(i, rule);
+        scalar_dtype(i, rule);
     }
 }
 
-void Validation::ruledDtypes(int i) {
+void Validation::ruled_dtypes(int i) {
     const Parameter& rule = rules_[i];
-    if (rule.dtypeRule >= 0 && (rule.free & kFreeDtype) == 0) {
-        ruledDtype(i, rule);
+    if (rule.dtype_rule >= 0 && (rule.free & kFreeDtype) == 0) {
+        ruled_dtype(i, rule);
     }
 }
 
-void Validation::ruledDtype(int i, const Parameter& rule) {
-    const Node& node = nodes[rule.dtypeRule];
+void Validation::ruled_dtype(int i, const Parameter& rule) {
+    const Node& node = nodes[rule.dtype_rule];
     if (node.function == Fn::one_of) {
-        alternativeDtype(i, rule, node);
+        alternative_dtype(i, rule, node);
         return;
     }
-    const bool isSame = node.function == Fn::dtype;
+    const bool is_same = node.function == Fn::dtype;
     const Node& source = nodes[children[node.first]];
-    const bool followsArray =
-        isSame && source.op == Op::kParameter && argument(static_cast<int>(source.integer)).isArray;
+    const bool follows_array =
+        is_same && source.op == Op::kParameter && argument(static_cast<int>(source.integer)).is_array;
     size_t member = 0;
-    eachTensor(i, [&](const TensorView& tensor) {
+    each_tensor(i, [&](const TensorView& tensor) {
         diopiDtype_t expected = diopi_dtype_unsupported;
         const size_t at = member++;
-        if (followsArray) {
+        if (follows_array) {
             const std::vector<TensorView>& others = argument(static_cast<int>(source.integer)).tensors;
             if (at >= others.size()) {
                 return;
             }
             expected = others[at].dtype;
-        } else if (!evaluateDtype(arguments_, rule.dtypeRule, expected)) {
+        } else if (!evaluate_dtype(arguments_, rule.dtype_rule, expected)) {
             return;
         }
         // A promoted result may be cast to a dtype of its category or a higher one.
-        const bool isCast = !isSame && !rule.isRead && category(tensor.dtype) >= category(expected);
-        if (tensor.dtype != expected && !isCast) {
-            const std::string source = textOfOperands(node);
+        const bool is_cast = !is_same && !rule.is_read && category(tensor.dtype) >= category(expected);
+        if (tensor.dtype != expected && !is_cast) {
+            const std::string source = text_of_operands(node);
             fail(i,
                  std::string("is ") + dtypeName(tensor.dtype) + " and must be " + dtypeName(expected) + " (" + source +
                      ")",
@@ -76,36 +76,36 @@ void Validation::ruledDtype(int i, const Parameter& rule) {
 }
 
 // Any of the dtypes that the rule allows.
-void Validation::alternativeDtype(int i, const Parameter& rule, const Node& node) {
+void Validation::alternative_dtype(int i, const Parameter& rule, const Node& node) {
     uint32_t possible = rule.dtypes;
     for (int k = 0; k < node.count; ++k) {
         diopiDtype_t one = diopi_dtype_unsupported;
-        if (!evaluateDtype(arguments_, children[node.first + k], one)) {
+        if (!evaluate_dtype(arguments_, children[node.first + k], one)) {
             return;  // it follows from a null
         }
-        possible |= bitOf(one);
+        possible |= bit_of(one);
     }
-    eachTensor(i, [&](const TensorView& tensor) {
-        if (!isIn(possible, tensor.dtype)) {
+    each_tensor(i, [&](const TensorView& tensor) {
+        if (!is_in(possible, tensor.dtype)) {
             fail(i,
-                 std::string("is ") + dtypeName(tensor.dtype) + "; possible are " + listOf(possible) + " (" +
-                     textOfOperands(node) + ")",
+                 std::string("is ") + dtypeName(tensor.dtype) + "; possible are " + list_of(possible) + " (" +
+                     text_of_operands(node) + ")",
                  diopiDtypeNotSupported);
         }
     });
 }
 
 // A number of any floating dtype stands for all of them, any other for integers and bool.
-void Validation::scalarDtype(int i, const Parameter& rule) {
+void Validation::scalar_dtype(int i, const Parameter& rule) {
     const Argument& one = argument(i);
-    if (one.isNull || one.isRoom || one.isTensor || !one.value || one.value->type != Value::Type::kScalar) {
+    if (one.is_null || one.is_room || one.is_tensor || !one.value || one.value->type != Value::Type::kScalar) {
         return;
     }
-    const bool isReal = isFloating(one.value->dtype);
-    if (isReal ? (rule.dtypes & kFloatingDtypes) == 0 : (rule.dtypes & ~kFloatingDtypes) == 0) {
+    const bool is_real = is_floating(one.value->dtype);
+    if (is_real ? (rule.dtypes & kFloatingDtypes) == 0 : (rule.dtypes & ~kFloatingDtypes) == 0) {
         fail(i,
              std::string("is a number of dtype ") + dtypeName(one.value->dtype) + "; possible are " +
-                 listOf(rule.dtypes),
+                 list_of(rule.dtypes),
              diopiDtypeNotSupported);
     }
 }

@@ -24,9 +24,9 @@ struct TensorView {
     diopiSize_t shape{nullptr, 0};
     diopiSize_t stride{nullptr, 0};  // in elements; none for a sparse tensor
     const void* data = nullptr;
-    bool isSparse = false;
+    bool is_sparse = false;
 
-    bool isNull() const { return handle == nullptr; }
+    bool is_null() const { return handle == nullptr; }
     Sizes sizes() const { return Sizes(shape.data, shape.data + shape.len); }
 };
 
@@ -42,13 +42,13 @@ struct TensorArray {
 
 // An entry of a list. Integers stay exact.
 struct Number {
-    bool isReal = false;
+    bool is_real = false;
     int64_t integer = 0;
     double real = 0;
 
     static Number of(int64_t value) { return {false, value, 0}; }
     static Number of(double value) { return {true, 0, value}; }
-    double asReal() const { return isReal ? real : static_cast<double>(integer); }
+    double as_real() const { return is_real ? real : static_cast<double>(integer); }
 };
 
 struct Value {
@@ -73,16 +73,20 @@ struct Value {
     static Value of(Value value) { return value; }
 };
 
-inline bool isMany(const Value& value) { return value.type == Value::Type::kList || value.type == Value::Type::kBools; }
-inline bool isWord(const Value& value) { return value.type == Value::Type::kText || value.type == Value::Type::kDtype; }
+inline bool is_many(const Value& value) {
+    return value.type == Value::Type::kList || value.type == Value::Type::kBools;
+}
+inline bool is_word(const Value& value) {
+    return value.type == Value::Type::kText || value.type == Value::Type::kDtype;
+}
 // The text, or the name of the dtype.
-const char* wordOf(const Value& value);
+const char* word_of(const Value& value);
 // Of a bool 0 or 1.
-Number numberOf(const Value& value);
+Number number_of(const Value& value);
 // The entries of a list; a tensor stands for its shape, a number for a list of one entry.
-Numbers entriesOf(const Value& value);
+Numbers entries_of(const Value& value);
 // The same of integers.
-Sizes sizesOf(const Value& value);
+Sizes sizes_of(const Value& value);
 
 inline Value Value::of(bool value) {
     Value result;

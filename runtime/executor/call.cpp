@@ -37,7 +37,7 @@ enum class Argument : std::uint8_t {
     kHandles = 14,
 };
 
-diopiSize_t sizeOf(const std::vector<std::int64_t>& values) {
+diopiSize_t size_of(const std::vector<std::int64_t>& values) {
     return diopiSize_t{values.empty() ? nullptr : values.data(), static_cast<std::int64_t>(values.size())};
 }
 
@@ -49,7 +49,7 @@ const std::vector<Rotation> kNoRotations;
 
 class Call : public ReadyCall {
   public:
-    Call(Device& device, const Library& library) : Call(device, library, 0, kNoRotations, {}) { isCopy_ = false; }
+    Call(Device& device, const Library& library) : Call(device, library, 0, kNoRotations, {}) { is_copy_ = false; }
     Call(Device& device, const Library& library, std::uint64_t number, const std::vector<Rotation>& rotations,
          std::vector<Storage> earlier)
         : device_(device),
@@ -62,7 +62,7 @@ class Call : public ReadyCall {
     ~Call() override {
         destroy(runtime_, release());
         destroy(runtime_, earlier_);
-        if (!isCopy_) {
+        if (!is_copy_) {
             device_.pages().clear();
         }
     }
@@ -71,10 +71,10 @@ class Call : public ReadyCall {
 
     void read(Reader& frame) {
         const auto storages = frame.number<std::uint32_t>();
-        isCopy_ ? readCopies(frame, storages) : readStorages(frame, storages);
+        is_copy_ ? read_copies(frame, storages) : read_storages(frame, storages);
         const auto tensors = frame.number<std::uint32_t>();
         for (std::uint32_t i = 0; i < tensors; ++i) {
-            readTensor(frame);
+            read_tensor(frame);
         }
         const auto generators = frame.number<std::uint32_t>();
         for (std::uint32_t i = 0; i < generators; ++i) {
@@ -86,7 +86,7 @@ class Call : public ReadyCall {
         }
         const auto arguments = frame.number<std::uint32_t>();
         for (std::uint32_t i = 0; i < arguments; ++i) {
-            readArgument(frame);
+            read_argument(frame);
         }
     }
 
@@ -104,7 +104,7 @@ class Call : public ReadyCall {
 
     std::int32_t make(void* function) override { return arguments_.call(function); }
 
-    Writer resultOf(void* function, bool isElsewhere) {
+    Writer result_of(void* function, bool is_elsewhere) {
         std::int32_t status = 0;
         std::int32_t late = 0;
         double seconds = 0;
@@ -112,34 +112,34 @@ class Call : public ReadyCall {
         std::string left;
         const std::function<void()> work = [&] {
             const FloatingModes modes;
-            const std::uint64_t unloaded = unloadedLibraries();
-            const CallClock clock(!device_.isAccelerator());
+            const std::uint64_t unloaded = unloaded_libraries();
+            const CallClock clock(!device_.is_accelerator());
             status = arguments_.call(function);
             late = status == diopiSuccess ? runtime_.diopiHostSynchronize(device_.context()) : 0;
             seconds = clock.seconds();
-            if (!FloatingModes().isSame(modes)) {
+            if (!FloatingModes().is_same(modes)) {
                 modes.restore();
                 left = "the floating-point modes of the thread are changed: rounding, denormals or traps";
             }
-            if (unloadedLibraries() != unloaded) {
+            if (unloaded_libraries() != unloaded) {
                 left += std::string(left.empty() ? "" : "; ") + "a library is unloaded, whose functions are unknown";
             }
             error = status == diopiSuccess && late == diopiSuccess ? "" : library_.text("diopiGetLastErrorString");
         };
         device_.pages().lock();
-        isElsewhere ? device_.secondThread().run(work) : work();
+        is_elsewhere ? device_.second_thread().run(work) : work();
         const std::vector<Violation> violations = device_.pages().unlock();
-        return answerOf(status, late, seconds, error, left, violations);
+        return answer_of(status, late, seconds, error, left, violations);
     }
 
     Writer answer(std::int32_t status, std::int32_t late, double seconds) override {
-        const bool isRight = status == diopiSuccess && late == diopiSuccess;
-        return answerOf(status, late, seconds, isRight ? "" : library_.text("diopiGetLastErrorString"), "", {});
+        const bool is_right = status == diopiSuccess && late == diopiSuccess;
+        return answer_of(status, late, seconds, is_right ? "" : library_.text("diopiGetLastErrorString"), "", {});
     }
 
   private:
-    Writer answerOf(std::int32_t status, std::int32_t late, double seconds, const std::string& error,
-                    const std::string& left, const std::vector<Violation>& violations) {
+    Writer answer_of(std::int32_t status, std::int32_t late, double seconds, const std::string& error,
+                     const std::string& left, const std::vector<Violation>& violations) {
         Writer answer;
         answer.number(status);
         answer.number(late);
@@ -155,72 +155,72 @@ class Call : public ReadyCall {
         return answer;
     }
 
-    void readStorages(Reader& frame, std::uint32_t count) {
+    void read_storages(Reader& frame, std::uint32_t count) {
         std::vector<Content> contents;
         std::vector<std::size_t> sizes;
         for (std::uint32_t i = 0; i < count; ++i) {
             contents.emplace_back(frame);
             Storage one;
             one.bytes = contents[i].bytes();
-            one.onHost = !device_.isAccelerator() || contents[i].isOnHost();
+            one.on_host = !device_.is_accelerator() || contents[i].is_on_host();
             storages_.push_back(one);
-            sizes.push_back(one.onHost ? one.bytes : 0);
+            sizes.push_back(one.on_host ? one.bytes : 0);
         }
         device_.pages().reserve(sizes);
         for (std::uint32_t i = 0; i < count; ++i) {
-            storages_[i].onHost ? createPages(storages_[i], contents[i]) : createStorage(storages_[i], contents[i]);
+            storages_[i].on_host ? create_pages(storages_[i], contents[i]) : create_storage(storages_[i], contents[i]);
         }
     }
 
-    void createPages(Storage& storage, const Content& content) {
-        storage.pages = device_.pages().add(storage.bytes, content.isWritable());
-        content.copyTo(storage.pages);
+    void create_pages(Storage& storage, const Content& content) {
+        storage.pages = device_.pages().add(storage.bytes, content.is_writable());
+        content.copy_to(storage.pages);
         const auto bytes = static_cast<std::int64_t>(storage.bytes);
         const diopiSize_t size{&bytes, 1};
         runtime_.require(
             runtime_.diopiHostWrapMemory(device_.context(), &storage.base, storage.pages, storage.bytes, &size, nullptr,
-                                         0, static_cast<diopiDtype_t>(device_.byteDtype()), diopi_host),
+                                         0, static_cast<diopiDtype_t>(device_.byte_dtype()), diopi_host),
             "diopiHostWrapMemory");
     }
 
-    void createStorage(Storage& storage, const Content& content) {
+    void create_storage(Storage& storage, const Content& content) {
         device_.pages().skip();
         std::vector<char> memory;
         const std::vector<std::int64_t> size{static_cast<std::int64_t>(storage.bytes)};
-        storage.base = created(size, nullptr, device_.byteDtype(), false);
+        storage.base = created(size, nullptr, device_.byte_dtype(), false);
         runtime_.require(
             runtime_.diopiHostCopyToStorage(device_.context(), storage.base, content.whole(&memory), storage.bytes),
             "diopiHostCopyToStorage");
     }
 
-    void readCopies(Reader& frame, std::uint32_t count) {
+    void read_copies(Reader& frame, std::uint32_t count) {
         for (std::uint32_t i = 0; i < count; ++i) {
-            readCopy(frame);
+            read_copy(frame);
         }
         destroy(runtime_, std::exchange(earlier_, {}));
     }
 
-    void readCopy(Reader& frame) {
+    void read_copy(Reader& frame) {
         const Content fields(frame);
-        const bool onHost = fields.isOnHost();
+        const bool on_host = fields.is_on_host();
         const std::uint64_t bytes = fields.bytes();
         std::vector<char> memory;
         const char* content = fields.whole(&memory);
-        const std::string rotated = rotatedContent(content, bytes);
+        const std::string rotated = rotated_content(content, bytes);
         content = rotated.empty() ? content : rotated.data();
         const std::size_t index = storages_.size();
-        if (index < earlier_.size() && earlier_[index].bytes == bytes && earlier_[index].onHost == onHost) {
+        if (index < earlier_.size() && earlier_[index].bytes == bytes && earlier_[index].on_host == on_host) {
             storages_.push_back(std::exchange(earlier_[index], {}));
         } else {
             const std::vector<std::int64_t> size{static_cast<std::int64_t>(bytes)};
-            storages_.push_back({created(size, nullptr, device_.byteDtype(), onHost), bytes, onHost, nullptr});
+            storages_.push_back({created(size, nullptr, device_.byte_dtype(), on_host), bytes, on_host, nullptr});
         }
         runtime_.require(runtime_.diopiHostCopyToStorage(device_.context(), storages_.back().base, content, bytes),
                          "diopiHostCopyToStorage");
     }
 
     /// The bytes of a storage in this copy of the call; empty where they are those of the frame.
-    std::string rotatedContent(const char* content, std::uint64_t bytes) const {
+    std::string rotated_content(const char* content, std::uint64_t bytes) const {
         for (const Rotation& rotation : rotations_) {
             if (rotation.storage != storages_.size()) {
                 continue;
@@ -239,9 +239,9 @@ class Call : public ReadyCall {
     }
 
     diopiTensorHandle_t created(const std::vector<std::int64_t>& shape, const diopiSize_t* strides, std::int32_t dtype,
-                                bool onHost) {
-        const diopiSize_t size = sizeOf(shape);
-        const diopiDevice_t device = device_.isAccelerator() && !onHost ? diopi_device : diopi_host;
+                                bool on_host) {
+        const diopiSize_t size = size_of(shape);
+        const diopiDevice_t device = device_.is_accelerator() && !on_host ? diopi_device : diopi_host;
         diopiTensorHandle_t handle = nullptr;
         runtime_.require(runtime_.diopiHostCreateTensor(device_.context(), &handle, &size, strides, 0,
                                                         static_cast<diopiDtype_t>(dtype), device),
@@ -249,12 +249,12 @@ class Call : public ReadyCall {
         return handle;
     }
 
-    void readTensor(Reader& frame) {
+    void read_tensor(Reader& frame) {
         const auto form = static_cast<Form>(frame.number<std::uint8_t>());
         if (form == Form::kCsr) {
             const auto parts = frame.numbers<std::uint32_t>();
             const auto shape = frame.numbers<std::int64_t>();
-            const diopiSize_t size = sizeOf(shape);
+            const diopiSize_t size = size_of(shape);
             diopiTensorHandle_t handle = nullptr;
             runtime_.require(runtime_.diopiHostCreateSparseCsr(&handle, &size, tensors_.at(parts.at(0)),
                                                                tensors_.at(parts.at(1)), tensors_.at(parts.at(2))),
@@ -267,8 +267,8 @@ class Call : public ReadyCall {
         const auto dtype = frame.number<std::int32_t>();
         const auto shape = frame.numbers<std::int64_t>();
         const auto strides = frame.numbers<std::int64_t>();
-        const diopiSize_t size = sizeOf(shape);
-        const diopiSize_t steps = sizeOf(strides);
+        const diopiSize_t size = size_of(shape);
+        const diopiSize_t steps = size_of(strides);
         if (form == Form::kAlone) {
             tensors_.push_back(created(shape, &steps, dtype, storage != 0));
             return;
@@ -280,7 +280,7 @@ class Call : public ReadyCall {
         tensors_.push_back(handle);
     }
 
-    void readArgument(Reader& frame) {
+    void read_argument(Reader& frame) {
         switch (static_cast<Argument>(frame.number<std::uint8_t>())) {
             case Argument::kContext:
                 arguments_.pointer(device_.context());
@@ -292,7 +292,7 @@ class Call : public ReadyCall {
                 arguments_.pointer(tensors_.at(frame.number<std::uint32_t>()));
                 return;
             case Argument::kTensors:
-                arguments_.pointer(handlesOf(frame.numbers<std::int32_t>()));
+                arguments_.pointer(handles_of(frame.numbers<std::int32_t>()));
                 return;
             case Argument::kGenerator:
                 arguments_.pointer(generators_.at(frame.number<std::uint32_t>()));
@@ -311,12 +311,12 @@ class Call : public ReadyCall {
                 arguments_.real(frame.number<float>());
                 return;
             case Argument::kSize: {
-                const diopiSize_t size = sizeOf(*held(frame.numbers<std::int64_t>()));
+                const diopiSize_t size = size_of(*held(frame.numbers<std::int64_t>()));
                 arguments_.pair(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(size.data)), size.len);
                 return;
             }
             case Argument::kSizePointer:
-                sizes_.push_back(sizeOf(*held(frame.numbers<std::int64_t>())));
+                sizes_.push_back(size_of(*held(frame.numbers<std::int64_t>())));
                 arguments_.pointer(&sizes_.back());
                 return;
             case Argument::kScalar: {
@@ -349,7 +349,7 @@ class Call : public ReadyCall {
         return &lists_.back();
     }
 
-    diopiTensorHandle_t* handlesOf(const std::vector<std::int32_t>& indices) {
+    diopiTensorHandle_t* handles_of(const std::vector<std::int32_t>& indices) {
         handles_.emplace_back();
         for (const std::int32_t index : indices) {
             handles_.back().push_back(index < 0 ? nullptr : tensors_.at(static_cast<std::size_t>(index)));
@@ -361,7 +361,7 @@ class Call : public ReadyCall {
     std::vector<std::int64_t> words(const std::string& content) {
         std::vector<std::int64_t> memory((content.size() + 7) / 8);
         std::memcpy(memory.data(), content.data(), content.size());
-        slotBytes_.push_back(content.size());
+        slot_bytes_.push_back(content.size());
         return memory;
     }
 
@@ -379,11 +379,11 @@ class Call : public ReadyCall {
             }
         }
         for (std::size_t i = 0; i < slots_.size(); ++i) {
-            std::memcpy(answer.room(slotBytes_[i]), slots_[i].data(), slotBytes_[i]);
+            std::memcpy(answer.room(slot_bytes_[i]), slots_[i].data(), slot_bytes_[i]);
         }
         for (const auto& list : fetched_) {
             for (diopiTensorHandle_t const handle : list) {
-                writeFetched(handle, answer);
+                write_fetched(handle, answer);
             }
         }
         for (diopiGeneratorHandle_t const generator : generators_) {
@@ -402,7 +402,7 @@ class Call : public ReadyCall {
     }
 
     /// A tensor that the function has allocated: dtype, shape, strides, offset, storage.
-    void writeFetched(diopiConstTensorHandle_t tensor, Writer& answer) {
+    void write_fetched(diopiConstTensorHandle_t tensor, Writer& answer) {
         answer.number(static_cast<std::uint8_t>(tensor != nullptr));
         if (tensor == nullptr) {
             return;
@@ -433,7 +433,7 @@ class Call : public ReadyCall {
     std::uint64_t number_;
     const std::vector<Rotation>& rotations_;
     std::vector<Storage> earlier_;
-    bool isCopy_ = true;
+    bool is_copy_ = true;
     std::vector<Storage> storages_;
     std::vector<diopiTensorHandle_t> tensors_;
     std::vector<diopiGeneratorHandle_t> generators_;
@@ -444,7 +444,7 @@ class Call : public ReadyCall {
     std::deque<diopiScalar_t> scalars_;
     std::deque<std::string> texts_;
     std::deque<std::vector<std::int64_t>> slots_;
-    std::vector<std::size_t> slotBytes_;
+    std::vector<std::size_t> slot_bytes_;
     Arguments arguments_;
 };
 
@@ -458,20 +458,20 @@ void destroy(const Runtime& runtime, const std::vector<Storage>& storages) {
     }
 }
 
-std::unique_ptr<ReadyCall> readCall(Device& device, const Library& library, Reader& frame, std::uint64_t number,
-                                    const std::vector<Rotation>& rotations, std::vector<Storage> earlier) {
+std::unique_ptr<ReadyCall> read_call(Device& device, const Library& library, Reader& frame, std::uint64_t number,
+                                     const std::vector<Rotation>& rotations, std::vector<Storage> earlier) {
     auto call = std::make_unique<Call>(device, library, number, rotations, std::move(earlier));
     call->read(frame);
     return call;
 }
 
-void makeCall(Device& device, const Library& library, void* function, bool isElsewhere, Reader& frame,
-              const std::function<void(const Writer&)>& send) {
+void make_call(Device& device, const Library& library, void* function, bool is_elsewhere, Reader& frame,
+               const std::function<void(const Writer&)>& send) {
     Call call(device, library);
     call.read(frame);
-    const Writer answer = call.resultOf(function, isElsewhere);
+    const Writer answer = call.result_of(function, is_elsewhere);
     destroy(device.runtime(), call.release());  // their pages stay
-    device.freeTemporaries();
+    device.free_temporaries();
     std::fflush(nullptr);  // what was printed in this call belongs to it
     send(answer);
 }

@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kElsewhere = 1U << 31;  // of the number of a fun
 /// The context of all calls. A call that leaves temporaries behind gets none of them in the next one's way.
 class Device {
   public:
-    Device(const Runtime& runtime, std::int32_t byteDtype);
+    Device(const Runtime& runtime, std::int32_t byte_dtype);
     ~Device();
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
@@ -26,20 +26,20 @@ class Device {
     const Runtime& runtime() const { return runtime_; }
     diopiContextHandle_t context() const { return context_; }
     /// Returns whether the library has registered device memory; else tensors are on the host.
-    bool isAccelerator() const { return isAccelerator_; }
-    std::int32_t byteDtype() const { return byteDtype_; }
+    bool is_accelerator() const { return is_accelerator_; }
+    std::int32_t byte_dtype() const { return byte_dtype_; }
     Pages& pages() { return pages_; }
-    SecondThread& secondThread() { return secondThread_; }
-    void freeTemporaries();
+    SecondThread& second_thread() { return second_thread_; }
+    void free_temporaries();
     void close();
 
   private:
     const Runtime& runtime_;
     diopiContextHandle_t context_ = nullptr;
-    std::int32_t byteDtype_;
-    bool isAccelerator_ = false;
+    std::int32_t byte_dtype_;
+    bool is_accelerator_ = false;
     Pages pages_;
-    SecondThread secondThread_;
+    SecondThread second_thread_;
 };
 
 /// Copy `n` of a call has the bytes [start, start + bytes) of a storage rotated to the left by n * step.
@@ -53,7 +53,7 @@ struct Rotation {
 struct Storage {
     diopiTensorHandle_t base = nullptr;
     std::uint64_t bytes = 0;
-    bool onHost = false;
+    bool on_host = false;
     char* pages = nullptr;  // of this process, where the call is no copy; null on a device
 };
 
@@ -76,12 +76,12 @@ class ReadyCall {
 /// Copy `number` of the call of a frame, whose first field, the number of the function, has been read. `rotations` must
 /// outlive it. It takes over the storages of an earlier copy, and uses those of the right size: at the same addresses
 /// are then other data.
-std::unique_ptr<ReadyCall> readCall(Device& device, const Library& library, Reader& frame, std::uint64_t number,
-                                    const std::vector<Rotation>& rotations, std::vector<Storage> earlier);
+std::unique_ptr<ReadyCall> read_call(Device& device, const Library& library, Reader& frame, std::uint64_t number,
+                                     const std::vector<Rotation>& rotations, std::vector<Storage> earlier);
 
 /// Makes the call of a frame, whose first field has been read: the function, and whether another thread calls it. The
 /// answer is valid while it is sent.
-void makeCall(Device& device, const Library& library, void* function, bool isElsewhere, Reader& frame,
-              const std::function<void(const Writer&)>& send);
+void make_call(Device& device, const Library& library, void* function, bool is_elsewhere, Reader& frame,
+               const std::function<void(const Writer&)>& send);
 
 }  // namespace diopigen::executor

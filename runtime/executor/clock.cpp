@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kNanoseconds = 1e-9;
 
-double timeOf(clockid_t clock) {
+double time_of(clockid_t clock) {
     timespec time{};
     clock_gettime(clock, &time);
     return static_cast<double>(time.tv_sec) + kNanoseconds * static_cast<double>(time.tv_nsec);
@@ -34,7 +34,7 @@ double waited() {
 }  // namespace
 
 double CallClock::now() const {
-    return isOnHost_ ? timeOf(CLOCK_THREAD_CPUTIME_ID) : timeOf(CLOCK_MONOTONIC) - waited();
+    return is_on_host_ ? time_of(CLOCK_THREAD_CPUTIME_ID) : time_of(CLOCK_MONOTONIC) - waited();
 }
 
 }  // namespace diopigen::executor

@@ -10,13 +10,13 @@ namespace diopigen::executor {
 /// waited for a processor, as far as the system says.
 class CallClock {
   public:
-    explicit CallClock(bool isOnHost) : isOnHost_(isOnHost), start_(now()) {}
+    explicit CallClock(bool is_on_host) : is_on_host_(is_on_host), start_(now()) {}
     double seconds() const { return now() - start_; }
 
   private:
     double now() const;
 
-    bool isOnHost_;
+    bool is_on_host_;
     double start_;
 };
 

@@ -19,7 +19,7 @@ Content::Content(Reader& frame) : bits_(frame.number<std::uint8_t>()), bytes_(fr
     source_ = frame.bytes(stored);
 }
 
-void Content::copyTo(char* to) const {
+void Content::copy_to(char* to) const {
     const std::uint64_t head = start_ + period_;
     if (count_ == 0) {
         std::memcpy(to, source_, bytes_);
@@ -42,7 +42,7 @@ const char* Content::whole(std::vector<char>* memory) const {
         return source_;
     }
     memory->resize(bytes_);
-    copyTo(memory->data());
+    copy_to(memory->data());
     return memory->data();
 }
 

@@ -19,11 +19,11 @@ class Content {
     /// Reads them. Throws `Failed` where the bytes are not those of the storage.
     explicit Content(Reader& frame);
 
-    bool isOnHost() const { return (bits_ & kOnHost) != 0; }
-    bool isWritable() const { return (bits_ & kIsWritable) != 0; }
+    bool is_on_host() const { return (bits_ & kOnHost) != 0; }
+    bool is_writable() const { return (bits_ & kIsWritable) != 0; }
     std::uint64_t bytes() const { return bytes_; }
     /// Writes all bytes.
-    void copyTo(char* to) const;
+    void copy_to(char* to) const;
     /// All bytes, in `memory` if a block repeats.
     const char* whole(std::vector<char>* memory) const;
 

@@ -14,7 +14,7 @@ void Copies::prepare(Reader& frame, const std::vector<void*>& functions) {
     calls_.clear();
     next_ = 0;
     status_ = late_ = 0;
-    device_.freeTemporaries();
+    device_.free_temporaries();
     const auto first = frame.number<std::uint64_t>();
     const auto count = frame.number<std::uint32_t>();
     const auto evicted = frame.number<std::uint64_t>();
@@ -31,12 +31,12 @@ void Copies::prepare(Reader& frame, const std::vector<void*>& functions) {
         throw Failed("protocol", "a call of a function that the library does not have");
     }
     if (std::exchange(function_, function) != function) {
-        freeSpare();
+        free_spare();
     }
     spare_.resize(std::max<std::size_t>(spare_.size(), count));
     for (std::uint32_t i = 0; i < count; ++i) {
         Reader fields = frame;
-        calls_.push_back(readCall(device_, library_, fields, first + i, rotations_, std::exchange(spare_[i], {})));
+        calls_.push_back(read_call(device_, library_, fields, first + i, rotations_, std::exchange(spare_[i], {})));
     }
     if (evicted > 0) {
         evict(evicted);
@@ -66,7 +66,7 @@ Writer Copies::read(std::uint32_t index) {
     return answer;
 }
 
-void Copies::freeSpare() {
+void Copies::free_spare() {
     for (const std::vector<Storage>& storages : std::exchange(spare_, {})) {
         destroy(device_.runtime(), storages);
     }
@@ -82,8 +82,8 @@ void Copies::evict(std::uint64_t bytes) {
     const diopiSize_t size{shape.data(), 1};
     diopiTensorHandle_t target = nullptr;
     runtime.require(runtime.diopiHostCreateTensor(device_.context(), &target, &size, nullptr, 0,
-                                                  static_cast<diopiDtype_t>(device_.byteDtype()),
-                                                  device_.isAccelerator() ? diopi_device : diopi_host),
+                                                  static_cast<diopiDtype_t>(device_.byte_dtype()),
+                                                  device_.is_accelerator() ? diopi_device : diopi_host),
                     "diopiHostCreateTensor");
     const diopiError_t status =
         runtime.diopiHostCopyToStorage(device_.context(), target, scratch_.data(), scratch_.size());

@@ -13,8 +13,8 @@ class Copies {
     Copies(Device& device, const Library& library) : device_(device), library_(library) {}
     ~Copies() {
         calls_.clear();
-        freeSpare();
-        device_.freeTemporaries();
+        free_spare();
+        device_.free_temporaries();
     }
     Copies(const Copies&) = delete;
     Copies& operator=(const Copies&) = delete;
@@ -29,7 +29,7 @@ class Copies {
     Writer read(std::uint32_t index);
 
   private:
-    void freeSpare();
+    void free_spare();
     void evict(std::uint64_t bytes);
 
     Device& device_;

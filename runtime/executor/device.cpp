@@ -2,14 +2,15 @@
 
 namespace diopigen::executor {
 
-Device::Device(const Runtime& runtime, std::int32_t byteDtype) : runtime_(runtime), byteDtype_(byteDtype) {
+Device::Device(const Runtime& runtime, std::int32_t byte_dtype) : runtime_(runtime), byte_dtype_(byte_dtype) {
     runtime_.require(runtime_.diopiHostCreateContext(&context_), "diopiHostCreateContext");
     const std::int64_t bytes = 16;
     const diopiSize_t size{&bytes, 1};
     diopiTensorHandle_t probe = nullptr;
-    isAccelerator_ = runtime_.diopiHostCreateTensor(context_, &probe, &size, nullptr, 0,
-                                                    static_cast<diopiDtype_t>(byteDtype), diopi_device) == diopiSuccess;
-    if (isAccelerator_) {
+    is_accelerator_ =
+        runtime_.diopiHostCreateTensor(context_, &probe, &size, nullptr, 0, static_cast<diopiDtype_t>(byte_dtype),
+                                       diopi_device) == diopiSuccess;
+    if (is_accelerator_) {
         runtime_.require(runtime_.diopiHostDestroyTensor(probe), "diopiHostDestroyTensor");
     }
 }
@@ -26,7 +27,7 @@ void Device::close() {
     runtime_.require(runtime_.diopiHostDestroyContext(context), "diopiHostDestroyContext");
 }
 
-void Device::freeTemporaries() {
+void Device::free_temporaries() {
     std::int64_t count = 0;
     runtime_.require(runtime_.diopiHostGetTemporaryCount(context_, &count), "diopiHostGetTemporaryCount");
     if (count > 0) {

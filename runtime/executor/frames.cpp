@@ -16,7 +16,7 @@ struct Header {
 static_assert(sizeof(Header) == 16);
 
 /// Returns false where the stream ends before `count` bytes.
-bool readAll(int stream, char* to, std::uint64_t count) {
+bool read_all(int stream, char* to, std::uint64_t count) {
     while (count > 0) {
         const ssize_t got = read(stream, to, count);
         if (got < 0 && errno == EINTR) {
@@ -32,7 +32,7 @@ bool readAll(int stream, char* to, std::uint64_t count) {
 }
 
 /// Gives up where the other side does not read: the stream ends then as well.
-void writeAll(int stream, const char* from, std::uint64_t count) {
+void write_all(int stream, const char* from, std::uint64_t count) {
     while (count > 0) {
         const ssize_t written = write(stream, from, count);
         if (written < 0 && errno == EINTR) {
@@ -83,18 +83,18 @@ std::uint64_t Writer::bytes() const {
 
 bool receive(int stream, Kind* kind, std::vector<char>* payload) {
     Header header{};
-    if (!readAll(stream, reinterpret_cast<char*>(&header), sizeof(header))) {
+    if (!read_all(stream, reinterpret_cast<char*>(&header), sizeof(header))) {
         return false;
     }
     *kind = header.kind;
     payload->resize(header.bytes);
-    return readAll(stream, payload->data(), header.bytes);
+    return read_all(stream, payload->data(), header.bytes);
 }
 
 void send(int stream, Kind kind, const Writer& frame) {
     const Header header{kind, 0, frame.bytes()};
-    writeAll(stream, reinterpret_cast<const char*>(&header), sizeof(header));
-    frame.forEach([stream](const char* from, std::uint64_t count) { writeAll(stream, from, count); });
+    write_all(stream, reinterpret_cast<const char*>(&header), sizeof(header));
+    frame.for_each([stream](const char* from, std::uint64_t count) { write_all(stream, from, count); });
 }
 
 }  // namespace diopigen::executor

@@ -93,7 +93,7 @@ class Writer {
     std::uint64_t bytes() const;
     /// Calls `write(from, count)` for all bytes, piece by piece.
     template <class Write>
-    void forEach(const Write& write) const {
+    void for_each(const Write& write) const {
         std::size_t done = 0;
         for (const View& one : views_) {
             write(payload_.data() + done, one.position - done);

@@ -35,7 +35,7 @@ std::set<std::string> homes() {
     return {real, lexical.back() == '/' ? lexical.substr(0, lexical.size() - 1) : lexical};
 }
 
-bool isBelow(const std::string& path, const std::string& folder) {
+bool is_below(const std::string& path, const std::string& folder) {
     return path.size() > folder.size() + 1 && path.compare(0, folder.size(), folder) == 0 && path[folder.size()] == '/';
 }
 
@@ -48,10 +48,10 @@ std::string surroundings(const std::string& path) {
 }
 
 /// Binds a file or folder to its own path, which an empty folder has taken away.
-void bind(int source, const std::string& target, bool isFolder) {
+void bind(int source, const std::string& target, bool is_folder) {
     std::error_code ignored;
-    fs::create_directories(isFolder ? fs::path(target) : fs::path(target).parent_path(), ignored);
-    if (!isFolder) {
+    fs::create_directories(is_folder ? fs::path(target) : fs::path(target).parent_path(), ignored);
+    if (!is_folder) {
         close(open(target.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
     }
     mount(("/proc/self/fd/" + std::to_string(source)).c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr);
@@ -59,7 +59,7 @@ void bind(int source, const std::string& target, bool isFolder) {
 
 }  // namespace
 
-std::vector<std::string> neededFolders(const std::string& library) {
+std::vector<std::string> needed_folders(const std::string& library) {
     int ends[2] = {-1, -1};
     if (pipe2(ends, O_CLOEXEC) != 0) {
         return {};
@@ -92,7 +92,7 @@ std::vector<std::string> neededFolders(const std::string& library) {
     return folders;
 }
 
-std::vector<std::string> namedPaths(std::vector<std::string> paths) {
+std::vector<std::string> named_paths(std::vector<std::string> paths) {
     for (std::string& path : paths) {
         path = surroundings(path);
     }
@@ -115,7 +115,7 @@ std::vector<std::string> namedPaths(std::vector<std::string> paths) {
     return paths;
 }
 
-bool hideHome(const std::vector<std::string>& visible) {
+bool hide_home(const std::vector<std::string>& visible) {
     const std::set<std::string> all = homes();
     std::vector<std::pair<int, std::string>> sources;
     std::error_code error;
@@ -124,28 +124,28 @@ bool hideHome(const std::vector<std::string>& visible) {
                                              fs::canonical(path, error).string()};
         for (const std::string& name : names) {
             for (const std::string& home : all) {
-                if (isBelow(name, home)) {
+                if (is_below(name, home)) {
                     sources.emplace_back(open(name.c_str(), O_PATH | O_CLOEXEC), name);
                 }
             }
         }
     }
     const std::string here = fs::current_path(error).string();
-    bool isDone = false;
+    bool is_done = false;
     for (const std::string& home : all) {
-        isDone = mount("tmpfs", home.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") == 0 || isDone;
+        is_done = mount("tmpfs", home.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") == 0 || is_done;
     }
     for (const auto& [source, name] : sources) {
-        if (isDone && source >= 0) {
+        if (is_done && source >= 0) {
             bind(source, name, fs::is_directory("/proc/self/fd/" + std::to_string(source), error));
         }
         close(source);
     }
     (void)!chdir(here.c_str());  // from where the way up leads to the empty folder
-    return isDone;
+    return is_done;
 }
 
-void showHome() {
+void show_home() {
     for (const std::string& home : homes()) {
         umount2(home.c_str(), MNT_DETACH);
     }

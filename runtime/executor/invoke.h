@@ -41,8 +41,8 @@ inline constexpr std::size_t kStackWords = 64;
 class Arguments {
   public:
     void integer(std::int64_t value) {
-        if (integerCount_ < kIntegerRegisters) {
-            integers_[integerCount_++] = value;
+        if (integer_count_ < kIntegerRegisters) {
+            integers_[integer_count_++] = value;
         } else {
             stack_.push_back(value);
         }
@@ -52,13 +52,13 @@ class Arguments {
 
     /// A structure of two words that is passed by value.
     void pair(std::int64_t first, std::int64_t second) {
-        if (kPairs == Pairs::kSplit || integerCount_ + 2 <= kIntegerRegisters) {
+        if (kPairs == Pairs::kSplit || integer_count_ + 2 <= kIntegerRegisters) {
             integer(first);
             integer(second);
             return;
         }
         if (kPairs == Pairs::kStackAndCloseRegisters) {
-            integerCount_ = kIntegerRegisters;
+            integer_count_ = kIntegerRegisters;
         }
         stack_.push_back(first);
         stack_.push_back(second);
@@ -78,20 +78,20 @@ class Arguments {
 
     std::int32_t call(void* function) {
         if (stack_.empty()) {
-            return callWith<0>(function);
+            return call_with<0>(function);
         }
         if (stack_.size() > kStackWords) {
             throw Failed("protocol", "a call has more arguments than this executor passes");
         }
-        const bool isShort = stack_.size() <= kStackWords / 4;
-        stack_.resize(isShort ? kStackWords / 4 : kStackWords);
-        return isShort ? callWith<kStackWords / 4>(function) : callWith<kStackWords>(function);
+        const bool is_short = stack_.size() <= kStackWords / 4;
+        stack_.resize(is_short ? kStackWords / 4 : kStackWords);
+        return is_short ? call_with<kStackWords / 4>(function) : call_with<kStackWords>(function);
     }
 
   private:
     void floating(std::int64_t word) {
-        if (floatCount_ < kFloatRegisters) {
-            std::memcpy(&floats_[floatCount_++], &word, sizeof(word));
+        if (float_count_ < kFloatRegisters) {
+            std::memcpy(&floats_[float_count_++], &word, sizeof(word));
         } else if (kFloatsFollowIntegers) {
             integer(word);
         } else {
@@ -100,7 +100,7 @@ class Arguments {
     }
 
     template <std::size_t kStack>
-    std::int32_t callWith(void* function) {
+    std::int32_t call_with(void* function) {
         return apply(function, std::make_index_sequence<kIntegerRegisters>(),
                      std::make_index_sequence<kFloatRegisters>(), std::make_index_sequence<kStack>());
     }
@@ -117,8 +117,8 @@ class Arguments {
     std::array<std::int64_t, kIntegerRegisters> integers_{};
     std::array<double, kFloatRegisters> floats_{};
     std::vector<std::int64_t> stack_;
-    std::size_t integerCount_ = 0;
-    std::size_t floatCount_ = 0;
+    std::size_t integer_count_ = 0;
+    std::size_t float_count_ = 0;
 };
 
 }  // namespace diopigen::executor

@@ -25,7 +25,7 @@ void* loaded(const std::string& path, int flags) {
 
 /// A function from an address that dlsym has found.
 template <class T>
-T functionAt(void* address) {
+T function_at(void* address) {
     return reinterpret_cast<T>(address);
 }
 
@@ -40,7 +40,7 @@ Runtime::Runtime(const std::string& path) {
         }
         return address;
     };
-#define DIOPIGEN_EXECUTOR_FIND(name) this->name = functionAt<decltype(&::name)>(found(#name));
+#define DIOPIGEN_EXECUTOR_FIND(name) this->name = function_at<decltype(&::name)>(found(#name));
     DIOPIGEN_EXECUTOR_RUNTIME(DIOPIGEN_EXECUTOR_FIND)
 #undef DIOPIGEN_EXECUTOR_FIND
 }
@@ -55,7 +55,7 @@ void Runtime::require(diopiError_t status, const char* function) const {
 }
 
 Library::Library(const std::string& path) : handle_(loaded(path, RTLD_NOW | RTLD_LOCAL)) {
-    const auto start = functionAt<std::int32_t (*)()>(dlsym(handle_, "initLibrary"));
+    const auto start = function_at<std::int32_t (*)()>(dlsym(handle_, "initLibrary"));
     if (start != nullptr && start() != 0) {
         const std::string said = text("diopiGetLastErrorString");
         throw Failed("library-init", "initLibrary of " + path + " failed" + (said.empty() ? "" : ": " + said));
@@ -69,26 +69,26 @@ void* Library::find(const std::string& name, Presence* presence) const {
         Dl_info info{};
         void* owner = nullptr;
         link_map* own = nullptr;
-        const bool isKnown = dladdr1(address, &info, &owner, RTLD_DL_LINKMAP) != 0 &&
-                             dlinfo(handle_, RTLD_DI_LINKMAP, static_cast<void*>(&own)) == 0;
-        *presence = isKnown && owner == static_cast<void*>(own) ? Presence::kOwn : Presence::kForeign;
+        const bool is_known = dladdr1(address, &info, &owner, RTLD_DL_LINKMAP) != 0 &&
+                              dlinfo(handle_, RTLD_DI_LINKMAP, static_cast<void*>(&own)) == 0;
+        *presence = is_known && owner == static_cast<void*>(own) ? Presence::kOwn : Presence::kForeign;
     }
     return *presence == Presence::kOwn ? address : nullptr;
 }
 
 std::string Library::text(const char* name) const {
-    const auto function = functionAt<const char* (*)()>(dlsym(handle_, name));
+    const auto function = function_at<const char* (*)()>(dlsym(handle_, name));
     const char* const found = function == nullptr ? nullptr : function();
     constexpr std::size_t kLongest = 1 << 16;
     return found == nullptr ? "" : std::string(found, strnlen(found, kLongest));
 }
 
 std::int32_t Library::finalize() const {
-    const auto end = functionAt<std::int32_t (*)()>(dlsym(handle_, "finalizeLibrary"));
+    const auto end = function_at<std::int32_t (*)()>(dlsym(handle_, "finalizeLibrary"));
     return end == nullptr ? 0 : end();
 }
 
-std::uint64_t unloadedLibraries() {
+std::uint64_t unloaded_libraries() {
     std::uint64_t count = 0;
     const auto first = [](dl_phdr_info* object, std::size_t bytes, void* found) {
         if (bytes >= offsetof(dl_phdr_info, dlpi_subs) + sizeof(object->dlpi_subs)) {

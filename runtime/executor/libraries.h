@@ -62,6 +62,6 @@ class Library {
 };
 
 /// How many libraries have been unloaded in this process.
-std::uint64_t unloadedLibraries();
+std::uint64_t unloaded_libraries();
 
 }  // namespace diopigen::executor

@@ -37,7 +37,7 @@ namespace {
 
 constexpr const char* kInMemory = "memory";
 
-void sendError(int stream, const std::string& code, const std::string& text) {
+void send_error(int stream, const std::string& code, const std::string& text) {
     Writer frame;
     frame.text(code);
     frame.text(text);
@@ -61,21 +61,21 @@ struct Streams {
 /// process opens.
 std::vector<std::string> confined(std::uint8_t bits, std::vector<std::string> writable,
                                   const std::vector<std::string>& files) {
-    std::vector<std::string> visible = namedPaths(files);
+    std::vector<std::string> visible = named_paths(files);
     for (const std::string& file : files) {
-        const std::vector<std::string> needed = neededFolders(file);
+        const std::vector<std::string> needed = needed_folders(file);
         visible.insert(visible.end(), needed.begin(), needed.end());
     }
-    writable.insert(writable.end(), {temporaryFolder(), "/dev/shm"});
+    writable.insert(writable.end(), {temporary_folder(), "/dev/shm"});
     visible.insert(visible.end(), writable.begin(), writable.end());
-    std::vector<std::string> inForce = separate(bits, visible);
+    std::vector<std::string> in_force = separate(bits, visible);
     const std::vector<std::string> more = confine(writable, bits);
-    inForce.insert(inForce.end(), more.begin(), more.end());
-    return inForce;
+    in_force.insert(in_force.end(), more.begin(), more.end());
+    return in_force;
 }
 
 /// Becomes another program, which learns from the environment what is in force.
-int becomeConfined(int count, char** words) {
+int become_confined(int count, char** words) {
     std::vector<std::string> writable;
     std::uint8_t bits = kConfined | kPrograms;
     int next = 2;
@@ -140,12 +140,12 @@ class RequestServer {
                         throw Failed("protocol", "a frame is of a kind that this executor does not know");
                 }
             } catch (const Failed& failed) {
-                sendError(streams_.answers, failed.code(), failed.what());
+                send_error(streams_.answers, failed.code(), failed.what());
             } catch (const std::bad_alloc&) {
-                sendError(streams_.answers, kInMemory, "memory is exhausted");
+                send_error(streams_.answers, kInMemory, "memory is exhausted");
                 return EXIT_FAILURE;
             } catch (const std::exception& error) {
-                sendError(streams_.answers, "protocol", error.what());
+                send_error(streams_.answers, "protocol", error.what());
             }
         }
         return EXIT_SUCCESS;
@@ -154,7 +154,7 @@ class RequestServer {
   private:
     void open(Reader& frame) {
         const auto limit = frame.number<std::uint64_t>();
-        const auto byteDtype = frame.number<std::int32_t>();
+        const auto byte_dtype = frame.number<std::int32_t>();
         const auto bits = frame.number<std::uint8_t>();
         std::vector<std::string> writable(frame.number<std::uint32_t>());
         for (std::string& path : writable) {
@@ -170,14 +170,14 @@ class RequestServer {
         greet(bits != 0 ? confined(bits, writable, {runtime, path}) : std::vector<std::string>());
         runtime_ = std::make_unique<Runtime>(runtime);
         if (bits != 0) {
-            sealCode();
+            seal_code();
         }
         library_ = std::make_unique<Library>(path);
-        device_ = std::make_unique<Device>(*runtime_, byteDtype);
+        device_ = std::make_unique<Device>(*runtime_, byte_dtype);
         Writer answer;
         answer.text(library_->text("diopiGetVendorName"));
         answer.text(library_->text("diopiGetImplVersion"));
-        answer.number(static_cast<std::uint8_t>(device_->isAccelerator()));
+        answer.number(static_cast<std::uint8_t>(device_->is_accelerator()));
         const auto count = frame.number<std::uint32_t>();
         for (std::uint32_t i = 0; i < count; ++i) {
             Presence presence{};
@@ -187,14 +187,14 @@ class RequestServer {
         send(streams_.answers, Kind::kOpened, answer);
     }
 
-    void greet(const std::vector<std::string>& inForce) const {
+    void greet(const std::vector<std::string>& in_force) const {
         utsname system{};
         uname(&system);
         Writer hello;
         hello.number(kProtocol);
         hello.text(system.machine);
-        hello.number(static_cast<std::uint32_t>(inForce.size()));
-        for (const std::string& name : inForce) {
+        hello.number(static_cast<std::uint32_t>(in_force.size()));
+        for (const std::string& name : in_force) {
             hello.text(name);
         }
         send(streams_.answers, Kind::kHello, hello);
@@ -207,8 +207,8 @@ class RequestServer {
         if (function == nullptr) {
             throw Failed("protocol", "a call of a function that the library does not have");
         }
-        makeCall(*device_, *library_, function, (word & kElsewhere) != 0, frame,
-                 [this](const Writer& answer) { send(streams_.answers, Kind::kAnswer, answer); });
+        make_call(*device_, *library_, function, (word & kElsewhere) != 0, frame,
+                  [this](const Writer& answer) { send(streams_.answers, Kind::kAnswer, answer); });
     }
 
     Copies& copies() {
@@ -255,7 +255,7 @@ class RequestServer {
 
 int main(int count, char** words) {
     if (count > 1 && std::string(words[1]) == "--confine") {
-        return diopigen::executor::becomeConfined(count, words);
+        return diopigen::executor::become_confined(count, words);
     }
     // Never destroyed: a thread may wait in it, and the library may be broken.
     auto* const server = new diopigen::executor::RequestServer(diopigen::executor::Streams());

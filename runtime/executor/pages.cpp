@@ -19,8 +19,8 @@ constexpr std::size_t kMostViolations = 64;
 struct Placed {
     char* start;
     std::size_t bytes;
-    char* firstPage;  // of those that can be written
-    char* lastPage;
+    char* first_page;  // of those that can be written
+    char* last_page;
 };
 
 /// What the handler of the signal reads; there is one call at a time.
@@ -33,15 +33,15 @@ struct Locked {
     struct sigaction before {};
 } locked;
 
-std::size_t pageBytes() {
+std::size_t page_bytes() {
     static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     return bytes;
 }
 
-std::size_t roundedUp(std::size_t bytes) { return (bytes + pageBytes() - 1) / pageBytes() * pageBytes(); }
+std::size_t rounded_up(std::size_t bytes) { return (bytes + page_bytes() - 1) / page_bytes() * page_bytes(); }
 
-char* pageOf(char* address) {
-    return address - reinterpret_cast<std::uintptr_t>(address) % pageBytes();  // NOLINT
+char* page_of(char* address) {
+    return address - reinterpret_cast<std::uintptr_t>(address) % page_bytes();  // NOLINT
 }
 
 void allow(char* from, const char* to, int access) {
@@ -50,7 +50,7 @@ void allow(char* from, const char* to, int access) {
     }
 }
 
-Violation violationAt(const char* address) {
+Violation violation_at(const char* address) {
     std::uint32_t number = 0;
     for (std::size_t k = 0; k < locked.storages.size(); ++k) {
         const Placed& one = locked.storages[k];
@@ -61,15 +61,15 @@ Violation violationAt(const char* address) {
     return {number, address - locked.storages[number].start};
 }
 
-void noteWrite(int signal, siginfo_t* info, void* context) {
+void note_write(int signal, siginfo_t* info, void* context) {
     auto* const address = static_cast<char*>(info->si_addr);
     if (locked.start <= address && address < locked.end) {
         const std::size_t number = locked.count.fetch_add(1);
         if (number < kMostViolations) {
-            locked.violations[number] = violationAt(address);
+            locked.violations[number] = violation_at(address);
         }
-        char* const page = pageOf(address);
-        allow(page, page + pageBytes(), PROT_READ | PROT_WRITE);
+        char* const page = page_of(address);
+        allow(page, page + page_bytes(), PROT_READ | PROT_WRITE);
         return;
     }
     if ((locked.before.sa_flags & SA_SIGINFO) != 0) {
@@ -86,7 +86,7 @@ void noteWrite(int signal, siginfo_t* info, void* context) {
 void Pages::reserve(const std::vector<std::size_t>& sizes) {
     std::size_t needed = 0;
     for (const std::size_t bytes : sizes) {
-        needed += roundedUp(bytes) + 2 * pageBytes();
+        needed += rounded_up(bytes) + 2 * page_bytes();
     }
     if (needed <= size_) {
         return;
@@ -103,23 +103,23 @@ void Pages::reserve(const std::vector<std::size_t>& sizes) {
     size_ = needed;
 }
 
-char* Pages::add(std::size_t bytes, bool isWritable) {
+char* Pages::add(std::size_t bytes, bool is_writable) {
     char* const next = memory_ + used_;
     Placed placed{next, bytes, next, next};
-    char* end = next + roundedUp(bytes);
+    char* end = next + rounded_up(bytes);
     const std::size_t elements = bytes > 2 * kGuard ? bytes - 2 * kGuard : 0;
-    if (isWritable && elements == 0) {
-        placed.lastPage = end;
-    } else if (isWritable && elements % kAlignment == 0) {
-        placed.lastPage = next + roundedUp(kGuard + elements);
-        placed.start = placed.lastPage - elements - kGuard;
-        placed.firstPage = pageOf(placed.lastPage - elements);
-        end = placed.lastPage + pageBytes();
-    } else if (isWritable) {
-        placed.firstPage = next + pageBytes();
-        placed.start = placed.firstPage - kGuard;
-        placed.lastPage = placed.firstPage + roundedUp(elements + kGuard);
-        end = placed.lastPage;
+    if (is_writable && elements == 0) {
+        placed.last_page = end;
+    } else if (is_writable && elements % kAlignment == 0) {
+        placed.last_page = next + rounded_up(kGuard + elements);
+        placed.start = placed.last_page - elements - kGuard;
+        placed.first_page = page_of(placed.last_page - elements);
+        end = placed.last_page + page_bytes();
+    } else if (is_writable) {
+        placed.first_page = next + page_bytes();
+        placed.start = placed.first_page - kGuard;
+        placed.last_page = placed.first_page + rounded_up(elements + kGuard);
+        end = placed.last_page;
     }
     locked.storages.push_back(placed);
     used_ = static_cast<std::size_t>(end - memory_);
@@ -134,10 +134,10 @@ void Pages::lock() {
     locked.end = memory_ + used_;
     allow(locked.start, locked.end, PROT_READ);
     for (const Placed& one : locked.storages) {
-        allow(one.firstPage, one.lastPage, PROT_READ | PROT_WRITE);
+        allow(one.first_page, one.last_page, PROT_READ | PROT_WRITE);
     }
     struct sigaction noting {};
-    noting.sa_sigaction = noteWrite;
+    noting.sa_sigaction = note_write;
     noting.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     sigaction(SIGSEGV, &noting, &locked.before);
 }
@@ -145,7 +145,7 @@ void Pages::lock() {
 std::vector<Violation> Pages::unlock() {
     struct sigaction now {};
     sigaction(SIGSEGV, nullptr, &now);
-    if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == noteWrite) {
+    if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == note_write) {
         sigaction(SIGSEGV, &locked.before, nullptr);
     }
     allow(locked.start, locked.end, PROT_READ | PROT_WRITE);

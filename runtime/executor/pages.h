@@ -28,7 +28,7 @@ class Pages {
     Pages& operator=(const Pages&) = delete;
 
     /// Memory for so many bytes of a storage, the next in number; valid until `clear`. Nothing moves after `reserve`.
-    char* add(std::size_t bytes, bool isWritable);
+    char* add(std::size_t bytes, bool is_writable);
     /// Makes room for storages of these sizes. Throws std::bad_alloc.
     void reserve(const std::vector<std::size_t>& sizes);
     /// Counts a storage that is elsewhere.

@@ -14,7 +14,7 @@ class FloatingModes {
   public:
 #if defined(__x86_64__)
     FloatingModes() : vector_(__builtin_ia32_stmxcsr() & ~kFlags) { __asm__ volatile("fnstcw %0" : "=m"(scalar_)); }
-    bool isSame(const FloatingModes& other) const { return vector_ == other.vector_ && scalar_ == other.scalar_; }
+    bool is_same(const FloatingModes& other) const { return vector_ == other.vector_ && scalar_ == other.scalar_; }
     void restore() const {
         __builtin_ia32_ldmxcsr(vector_);
         __asm__ volatile("fldcw %0" : : "m"(scalar_));
@@ -26,14 +26,14 @@ class FloatingModes {
     std::uint16_t scalar_ = 0;
 #elif defined(__aarch64__)
     FloatingModes() { __asm__ volatile("mrs %0, fpcr" : "=r"(control_)); }
-    bool isSame(const FloatingModes& other) const { return control_ == other.control_; }
+    bool is_same(const FloatingModes& other) const { return control_ == other.control_; }
     void restore() const { __asm__ volatile("msr fpcr, %0" : : "r"(control_)); }
 
   private:
     std::uint64_t control_ = 0;
 #else
     FloatingModes() : rounding_(std::fegetround()) {}
-    bool isSame(const FloatingModes& other) const { return rounding_ == other.rounding_; }
+    bool is_same(const FloatingModes& other) const { return rounding_ == other.rounding_; }
     void restore() const { std::fesetround(rounding_); }
 
   private:

@@ -45,7 +45,7 @@ struct __attribute__((packed)) BelowPath {
 };
 
 /// Removing and making of entries, moving them (from version 2), cutting them off (from version 3).
-std::uint64_t writingOf(long version) {
+std::uint64_t writing_of(long version) {
     std::uint64_t rights = kWriteFile;
     for (int bit = 4; bit <= 12; ++bit) {
         rights |= 1ULL << bit;
@@ -56,7 +56,7 @@ std::uint64_t writingOf(long version) {
 }
 
 /// The devices that are read and written by characters, as those of accelerators are: no disks, and no new entries.
-std::vector<std::string> characterDevices() {
+std::vector<std::string> character_devices() {
     namespace fs = std::filesystem;
     std::vector<std::string> found;
     std::error_code error;
@@ -73,12 +73,12 @@ std::vector<std::string> characterDevices() {
     return found;
 }
 
-bool restrictFiles(const std::vector<std::string>& writable, std::string* name) {
+bool restrict_files(const std::vector<std::string>& writable, std::string* name) {
     const long version = syscall(kCreateRuleset, nullptr, 0, 1);
     if (version < 1) {
         return false;
     }
-    const std::uint64_t writing = writingOf(version);
+    const std::uint64_t writing = writing_of(version);
     // From version 6: no signals and no abstract sockets to other processes. Before, the structure is shorter.
     const Ruleset rules{writing, 0, version >= 6 ? 3ULL : 0ULL};
     const std::size_t bytes = version >= 6 ? sizeof(rules) : sizeof(rules.files);
@@ -94,18 +94,18 @@ bool restrictFiles(const std::vector<std::string>& writable, std::string* name) 
             close(folder);
         }
     };
-    const std::uint64_t ofFile = writing & (kWriteFile | kTruncate);
+    const std::uint64_t of_file = writing & (kWriteFile | kTruncate);
     for (const std::string& path : writable) {
         std::error_code ignored;
-        allow(path, std::filesystem::is_directory(path, ignored) ? writing : ofFile);
+        allow(path, std::filesystem::is_directory(path, ignored) ? writing : of_file);
     }
-    for (const std::string& device : characterDevices()) {
-        allow(device, ofFile);
+    for (const std::string& device : character_devices()) {
+        allow(device, of_file);
     }
-    const bool isDone = syscall(kRestrictSelf, ruleset, 0) == 0;
+    const bool is_done = syscall(kRestrictSelf, ruleset, 0) == 0;
     close(static_cast<int>(ruleset));
     *name = "Landlock " + std::to_string(version);
-    return isDone;
+    return is_done;
 }
 
 // ---- seccomp --------------------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ constexpr std::uint32_t kRejected[] = {
     kSubmitCalls,
 };
 
-bool rejectCalls(std::uint8_t bits) {
+bool reject_calls(std::uint8_t bits) {
     if (kArchitecture == 0) {
         return false;
     }
@@ -195,10 +195,10 @@ std::vector<std::string> confine(const std::vector<std::string>& writable, std::
         return names;
     }
     std::string name;
-    if (restrictFiles(writable, &name)) {
+    if (restrict_files(writable, &name)) {
         names.push_back(name);
     }
-    if (rejectCalls(bits)) {
+    if (reject_calls(bits)) {
         names.emplace_back("seccomp");
         if ((bits & kPrograms) == 0) {
             names.emplace_back("no programs");
@@ -207,20 +207,20 @@ std::vector<std::string> confine(const std::vector<std::string>& writable, std::
             names.emplace_back("no connections");
         }
     }
-    if (sealCode()) {
+    if (seal_code()) {
         names.emplace_back("sealed code");
     }
     return names;
 }
 
-void dropCapabilities() {
+void drop_capabilities() {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
     syscall(SYS_capset, &header, none);
 }
 
-bool sealCode() {
-    bool isDone = false;
+bool seal_code() {
+    bool is_done = false;
     const auto seal = [](dl_phdr_info* object, std::size_t, void* done) {
         const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
         for (int k = 0; k < object->dlpi_phnum; ++k) {
@@ -234,8 +234,8 @@ bool sealCode() {
         }
         return 0;
     };
-    dl_iterate_phdr(seal, &isDone);
-    return isDone;
+    dl_iterate_phdr(seal, &is_done);
+    return is_done;
 }
 
 }  // namespace diopigen::executor

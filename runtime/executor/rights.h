@@ -20,9 +20,9 @@ inline constexpr std::uint8_t kHome = 8;
 std::vector<std::string> confine(const std::vector<std::string>& writable, std::uint8_t bits);
 
 /// Gives up what the user of a namespace may do in it, such as to take its mounts away.
-void dropCapabilities();
+void drop_capabilities();
 
 /// Makes the code of all that is loaded so far unchangeable in this process. Returns whether the system can do so.
-bool sealCode();
+bool seal_code();
 
 }  // namespace diopigen::executor

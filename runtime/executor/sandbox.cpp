@@ -36,21 +36,21 @@ std::string scratch;
 volatile pid_t inner = -1;
 constexpr int kOpenFolders = 16;
 
-int removeEntry(const char* path, const struct stat*, int, FTW*) {
+int remove_entry(const char* path, const struct stat*, int, FTW*) {
     remove(path);
     return 0;
 }
 
-void removeScratch() {
-    showHome();
+void remove_scratch() {
+    show_home();
     if (!scratch.empty()) {
         umount2(scratch.c_str(), MNT_DETACH);  // with all that is in it, where it has a mount of its own
-        nftw(scratch.c_str(), removeEntry, kOpenFolders, FTW_DEPTH | FTW_PHYS);
+        nftw(scratch.c_str(), remove_entry, kOpenFolders, FTW_DEPTH | FTW_PHYS);
     }
 }
 
 /// Asked to end: with all that was started.
-void endInner(int) {
+void end_inner(int) {
     if (inner <= 0) {
         _exit(EXIT_FAILURE);
     }
@@ -59,15 +59,15 @@ void endInner(int) {
 
 bool wrote(const char* path, const std::string& text) {
     const int file = open(path, O_WRONLY | O_CLOEXEC);
-    const bool isDone = file >= 0 && write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    const bool is_done = file >= 0 && write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
     if (file >= 0) {
         close(file);
     }
-    return isDone;
+    return is_done;
 }
 
 /// Waits for one child, and for all that are left behind on the way.
-int statusOf(pid_t child) {
+int status_of(pid_t child) {
     int status = 0;
     for (;;) {
         const pid_t ended = waitpid(-1, &status, 0);
@@ -80,8 +80,8 @@ int statusOf(pid_t child) {
     }
 }
 
-[[noreturn]] void endAs(int status) {
-    removeScratch();
+[[noreturn]] void end_as(int status) {
+    remove_scratch();
     if (WIFSIGNALED(status)) {
         const rlimit none{0, 0};
         setrlimit(RLIMIT_CORE, &none);
@@ -92,10 +92,10 @@ int statusOf(pid_t child) {
 }
 
 /// A user of its own, who may do in its namespaces what root may, and outside what the caller may.
-bool newNamespaces(bool isOffline) {
+bool new_namespaces(bool is_offline) {
     const uid_t user = geteuid();
     const gid_t users = getegid();
-    if (unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNS | (isOffline ? CLONE_NEWNET : 0)) != 0) {
+    if (unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNS | (is_offline ? CLONE_NEWNET : 0)) != 0) {
         return false;
     }
     wrote("/proc/self/setgroups", "deny");
@@ -105,13 +105,13 @@ bool newNamespaces(bool isOffline) {
 }
 
 /// Bytes of memory that a process may have; 0 for any.
-std::uint64_t memoryLimit() {
+std::uint64_t memory_limit() {
     rlimit limit{};
     return getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : 0;
 }
 
 /// Resident bytes of a process in /proc, without those of files: RLIMIT_DATA does not count what is shared.
-std::uint64_t residentBytes(const std::filesystem::path& process) {
+std::uint64_t resident_bytes(const std::filesystem::path& process) {
     std::ifstream file(process / "status");
     std::uint64_t bytes = 0;
     constexpr std::uint64_t kUnit = 1024;
@@ -126,7 +126,7 @@ std::uint64_t residentBytes(const std::filesystem::path& process) {
 
 /// Returns whether a process of the inner namespace has more than it may; false where this /proc is not of that one, in
 /// which this process is not.
-bool hasTooMuch(std::uint64_t limit) {
+bool has_too_much(std::uint64_t limit) {
     namespace fs = std::filesystem;
     std::error_code error;
     if (!fs::read_symlink("/proc/self", error).empty() || !error) {
@@ -134,7 +134,7 @@ bool hasTooMuch(std::uint64_t limit) {
     }
     error.clear();
     for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
-        if (std::isdigit(entry->path().filename().native()[0]) != 0 && residentBytes(entry->path()) > limit) {
+        if (std::isdigit(entry->path().filename().native()[0]) != 0 && resident_bytes(entry->path()) > limit) {
             return true;
         }
     }
@@ -142,21 +142,21 @@ bool hasTooMuch(std::uint64_t limit) {
 }
 
 /// Waits for the first process of the namespace, which has it end where one takes too much memory.
-int watchedStatusOf(pid_t child) {
-    const std::uint64_t limit = memoryLimit();
+int watched_status_of(pid_t child) {
+    const std::uint64_t limit = memory_limit();
     sigset_t ending;
     sigemptyset(&ending);
     sigaddset(&ending, SIGCHLD);
     sigprocmask(SIG_BLOCK, &ending, nullptr);
     constexpr timespec kPeriod{0, 50'000'000};
-    bool isOver = false;
+    bool is_over = false;
     for (int status = 0;;) {
         if (waitpid(child, &status, WNOHANG) == child) {
             return status;
         }
         sigtimedwait(&ending, nullptr, &kPeriod);
-        if (limit > 0 && !isOver && hasTooMuch(limit)) {
-            isOver = true;
+        if (limit > 0 && !is_over && has_too_much(limit)) {
+            is_over = true;
             dprintf(2, "a process has more memory than the limit of %llu MiB\n",
                     static_cast<unsigned long long>(limit >> 20));
             kill(child, SIGKILL);
@@ -165,12 +165,12 @@ int watchedStatusOf(pid_t child) {
 }
 
 /// Mounts of this process alone: its own processes in /proc, and shared memory that ends with it.
-void ownMounts(std::vector<std::string>* names) {
+void own_mounts(std::vector<std::string>* names) {
     mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
     if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0) {
         names->emplace_back("own /proc");
     }
-    const std::uint64_t limit = memoryLimit();
+    const std::uint64_t limit = memory_limit();
     const std::string size = limit > 0 ? "size=" + std::to_string(limit) : "";
     if (mount("tmpfs", kSharedMemory, "tmpfs", MS_NOSUID | MS_NODEV, size.c_str()) == 0) {
         names->emplace_back("own /dev/shm");
@@ -182,7 +182,7 @@ void ownMounts(std::vector<std::string>* names) {
 
 }  // namespace
 
-std::string temporaryFolder() {
+std::string temporary_folder() {
     const char* const set = std::getenv("TMPDIR");
     std::string name = std::string(set == nullptr || *set == '\0' ? "/tmp" : set) + "/diopi-executor-XXXXXX";
     if (mkdtemp(name.data()) != nullptr) {
@@ -196,9 +196,9 @@ std::vector<std::string> separate(std::uint8_t bits, const std::vector<std::stri
     std::vector<std::string> names;
     prctl(PR_SET_PDEATHSIG, SIGTERM);  // as where it is asked to end: its folder is removed
     struct sigaction ending {};
-    ending.sa_handler = endInner;
+    ending.sa_handler = end_inner;
     sigaction(SIGTERM, &ending, nullptr);
-    const bool isApart = newNamespaces((bits & kNetwork) == 0);
+    const bool is_apart = new_namespaces((bits & kNetwork) == 0);
     int statuses[2] = {-1, -1};
     if (pipe2(statuses, O_CLOEXEC) != 0) {
         return names;
@@ -210,24 +210,24 @@ std::vector<std::string> separate(std::uint8_t bits, const std::vector<std::stri
     if (first > 0) {
         inner = first;
         close(statuses[1]);
-        int status = watchedStatusOf(first);
+        int status = watched_status_of(first);
         int reported = 0;
         // The first process of a namespace cannot end by a signal of its own: it says how the second one ended.
         if (!WIFSIGNALED(status) && read(statuses[0], &reported, sizeof(reported)) == sizeof(reported)) {
             status = reported;
         }
-        endAs(status);
+        end_as(status);
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGTERM, SIG_DFL);
     close(statuses[0]);
-    if (isApart) {
+    if (is_apart) {
         names.emplace_back("user, process and IPC namespaces");
-        ownMounts(&names);
+        own_mounts(&names);
         if ((bits & kNetwork) == 0) {
             names.emplace_back("no network");
         }
-        if ((bits & kHome) == 0 && hideHome(visible)) {
+        if ((bits & kHome) == 0 && hide_home(visible)) {
             names.emplace_back("empty $HOME");
         }
     }
@@ -236,14 +236,14 @@ std::vector<std::string> separate(std::uint8_t bits, const std::vector<std::stri
         for (int descriptor = 0; descriptor <= 2; ++descriptor) {
             close(descriptor);  // else the streams stay open when the second process has closed them
         }
-        const int status = statusOf(second);
+        const int status = status_of(second);
         (void)!write(statuses[1], &status, sizeof(status));
         _exit(EXIT_SUCCESS);
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     close(statuses[1]);
-    if (isApart) {
-        dropCapabilities();
+    if (is_apart) {
+        drop_capabilities();
     }
     return names;
 }

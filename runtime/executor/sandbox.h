@@ -15,6 +15,6 @@ std::vector<std::string> separate(std::uint8_t bits, const std::vector<std::stri
 
 /// A new folder for temporary files, which TMPDIR names from now on; removed when the process that called `separate`
 /// ends.
-std::string temporaryFolder();
+std::string temporary_folder();
 
 }  // namespace diopigen::executor

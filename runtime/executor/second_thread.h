@@ -15,9 +15,9 @@ class SecondThread {
     /// Does the work in the thread, which starts with the first one; throws what it throws.
     void run(const std::function<void()>& work) {
         std::unique_lock<std::mutex> lock(mutex_);
-        if (!isStarted_) {
+        if (!is_started_) {
             std::thread([this] { serve(); }).detach();
-            isStarted_ = true;
+            is_started_ = true;
         }
         work_ = &work;
         changed_.notify_all();
@@ -44,7 +44,7 @@ class SecondThread {
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    bool isStarted_ = false;
+    bool is_started_ = false;
     const std::function<void()>* work_ = nullptr;
     std::exception_ptr error_;
 };

@@ -18,8 +18,8 @@ struct diopiContext {
 namespace diopigen {
 
 /// A temporary of the context: a dense tensor over a storage of its own.
-diopiTensorHandle_t requireTensor(diopiContext& context, const diopiSize_t* size, const diopiSize_t* stride,
-                                  diopiDtype_t dtype, diopiDevice_t device);
+diopiTensorHandle_t require_tensor(diopiContext& context, const diopiSize_t* size, const diopiSize_t* stride,
+                                   diopiDtype_t dtype, diopiDevice_t device);
 
 }  // namespace diopigen
 

@@ -9,13 +9,13 @@
 namespace diopigen {
 namespace {
 
-constexpr int rankShift = 8;
-constexpr uint32_t rowMajor = 1U << 16;
-constexpr uint32_t channelsLast = 1U << 17;
+constexpr int rank_shift = 8;
+constexpr uint32_t row_major = 1U << 16;
+constexpr uint32_t channels_last = 1U << 17;
 
 // Which dimension comes at `position` in memory, the fastest first.
-size_t rowMajorOrder(size_t position, size_t rank) { return rank - 1 - position; }
-size_t channelsLastOrder(size_t position, size_t rank) {
+size_t row_major_order(size_t position, size_t rank) { return rank - 1 - position; }
+size_t channels_last_order(size_t position, size_t rank) {
     if (position == 0) {
         return 1;
     }
@@ -24,7 +24,7 @@ size_t channelsLastOrder(size_t position, size_t rank) {
 
 // Whether the elements are without gaps, in the order given. The stride of a dimension of one element is never used,
 // so any value of it will do. No product can overflow: the number of elements fits.
-bool isIn(const Layout& layout, size_t (*order)(size_t position, size_t rank)) {
+bool is_in(const Layout& layout, size_t (*order)(size_t position, size_t rank)) {
     const size_t rank = layout.size.size();
     int64_t expected = 1;
     for (size_t position = 0; position < rank; ++position) {
@@ -43,13 +43,13 @@ bool isIn(const Layout& layout, size_t (*order)(size_t position, size_t rank)) {
 
 uint32_t describe(const Layout& layout, diopiDtype_t dtype) {
     const size_t rank = layout.size.size();
-    uint32_t word = static_cast<uint32_t>(dtype) | static_cast<uint32_t>(rank) << rankShift;
+    uint32_t word = static_cast<uint32_t>(dtype) | static_cast<uint32_t>(rank) << rank_shift;
     // No element, no place that could be wrong.
-    if (layout.numel == 0 || isIn(layout, rowMajorOrder)) {
-        word |= rowMajor;
+    if (layout.numel == 0 || is_in(layout, row_major_order)) {
+        word |= row_major;
     }
-    if (rank >= 3 && (layout.numel == 0 || isIn(layout, channelsLastOrder))) {
-        word |= channelsLast;
+    if (rank >= 3 && (layout.numel == 0 || is_in(layout, channels_last_order))) {
+        word |= channels_last;
     }
     return word;
 }

@@ -8,10 +8,10 @@ namespace diopigen {
 namespace {
 
 // A fixed buffer: recording a failure must not itself run out of memory. Longer texts are cut.
-thread_local char lastError[1024] = "";
+thread_local char last_error[1024] = "";
 
 diopiError_t record(const char* function, diopiError_t status, const char* text) noexcept {
-    std::snprintf(lastError, sizeof(lastError), "%s: %s", function, text);
+    std::snprintf(last_error, sizeof(last_error), "%s: %s", function, text);
     return status;
 }
 
@@ -19,7 +19,7 @@ diopiError_t record(const char* function, diopiError_t status, const char* text)
 
 void fail(const std::string& text) { throw Failure(diopiErrorOccurred, text); }
 
-diopiError_t recordCurrentException(const char* function) noexcept {
+diopiError_t record_current_exception(const char* function) noexcept {
     try {
         throw;
     } catch (const Failure& failure) {
@@ -33,8 +33,8 @@ diopiError_t recordCurrentException(const char* function) noexcept {
     }
 }
 
-const char* lastErrorText() noexcept { return lastError; }
+const char* last_error_text() noexcept { return last_error; }
 
-void clearLastErrorText() noexcept { lastError[0] = '\0'; }
+void clear_last_error_text() noexcept { last_error[0] = '\0'; }
 
 }  // namespace diopigen

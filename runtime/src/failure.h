@@ -23,7 +23,7 @@ class Failure : public std::runtime_error {
 [[noreturn]] void fail(const std::string& text);
 
 /// Throws unless `pointer`, the parameter called `parameter`, is set.
-inline void requireNotNull(const void* pointer, const char* parameter) {
+inline void require_not_null(const void* pointer, const char* parameter) {
     if (pointer == nullptr) {
         fail(std::string("parameter '") + parameter + "' is null");
     }
@@ -31,11 +31,11 @@ inline void requireNotNull(const void* pointer, const char* parameter) {
 
 /// Records the exception that is being handled as the last error of this thread, under the name of the C function it
 /// is about to leave. Call only from a catch block.
-diopiError_t recordCurrentException(const char* function) noexcept;
+diopiError_t record_current_exception(const char* function) noexcept;
 
 /// Text of this thread's last error, "" when there was none.
-const char* lastErrorText() noexcept;
-void clearLastErrorText() noexcept;
+const char* last_error_text() noexcept;
+void clear_last_error_text() noexcept;
 
 /// Runs the body of the C function `function`; no exception gets out.
 template <class Body>
@@ -44,7 +44,7 @@ diopiError_t guarded(const char* function, const Body& body) noexcept {
         body();
         return diopiSuccess;
     } catch (...) {
-        return recordCurrentException(function);
+        return record_current_exception(function);
     }
 }
 

@@ -18,16 +18,16 @@ struct GeneratorState {
 
 // Goes into a tensor of bytes as it is: seed, then offset, without padding.
 static_assert(sizeof(GeneratorState) == 16, "the state tensor has 16 bytes");
-constexpr int64_t stateBytes = sizeof(GeneratorState);
+constexpr int64_t state_bytes = sizeof(GeneratorState);
 
-const void* requireStateBytes(diopiConstTensorHandle_t state) {
-    const Storage& storage = requireStorage(state, "state");
-    const bool isBytes = state->dtype == diopi_dtype_uint8 && state->device == diopi_host &&
-                         state->layout.size == std::vector<int64_t>{stateBytes} && state->layout.stride.front() == 1;
-    if (!isBytes) {
+const void* require_state_bytes(diopiConstTensorHandle_t state) {
+    const Storage& storage = require_storage(state, "state");
+    const bool is_bytes = state->dtype == diopi_dtype_uint8 && state->device == diopi_host &&
+                          state->layout.size == std::vector<int64_t>{state_bytes} && state->layout.stride.front() == 1;
+    if (!is_bytes) {
         fail("parameter 'state' is not a contiguous 1-d uint8 tensor of 16 elements on the host");
     }
-    return static_cast<const char*>(storage.data()) + state->storageOffset;
+    return static_cast<const char*>(storage.data()) + state->storage_offset;
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ struct diopiGenerator {
 
 using diopigen::GeneratorState;
 using diopigen::guarded;
-using diopigen::requireNotNull;
+using diopigen::require_not_null;
 
 namespace {
 
@@ -59,11 +59,11 @@ void store(diopiGenerator& generator, const GeneratorState& state) {
 diopiError_t diopiGeneratorGetState(diopiContextHandle_t ctx, diopiConstGeneratorHandle_t th,
                                     diopiTensorHandle_t* data) {
     return guarded(__func__, [&] {
-        requireNotNull(ctx, "ctx");
-        requireNotNull(th, "th");
-        requireNotNull(data, "data");
-        const diopiSize_t size{&diopigen::stateBytes, 1};
-        const diopiTensorHandle_t bytes = diopigen::requireTensor(*ctx, &size, nullptr, diopi_dtype_uint8, diopi_host);
+        require_not_null(ctx, "ctx");
+        require_not_null(th, "th");
+        require_not_null(data, "data");
+        const diopiSize_t size{&diopigen::state_bytes, 1};
+        const diopiTensorHandle_t bytes = diopigen::require_tensor(*ctx, &size, nullptr, diopi_dtype_uint8, diopi_host);
         const GeneratorState state = load(*th);
         std::memcpy(bytes->storage->data(), &state, sizeof(state));
         *data = bytes;
@@ -72,18 +72,18 @@ diopiError_t diopiGeneratorGetState(diopiContextHandle_t ctx, diopiConstGenerato
 
 diopiError_t diopiGeneratorSetState(diopiGeneratorHandle_t th, diopiConstTensorHandle_t state) {
     return guarded(__func__, [&] {
-        requireNotNull(th, "th");
+        require_not_null(th, "th");
         GeneratorState read;
-        std::memcpy(&read, diopigen::requireStateBytes(state), sizeof(read));
+        std::memcpy(&read, diopigen::require_state_bytes(state), sizeof(read));
         store(*th, read);
     });
 }
 
 diopiError_t diopiGeneratorGetSeedAndOffset(diopiGeneratorHandle_t th, uint64_t* ptrSeed, uint64_t* ptrOffset) {
     return guarded(__func__, [&] {
-        requireNotNull(th, "th");
-        requireNotNull(ptrSeed, "ptrSeed");
-        requireNotNull(ptrOffset, "ptrOffset");
+        require_not_null(th, "th");
+        require_not_null(ptrSeed, "ptrSeed");
+        require_not_null(ptrOffset, "ptrOffset");
         const GeneratorState state = load(*th);
         *ptrSeed = state.seed;
         *ptrOffset = state.offset;
@@ -92,14 +92,14 @@ diopiError_t diopiGeneratorGetSeedAndOffset(diopiGeneratorHandle_t th, uint64_t*
 
 diopiError_t diopiGeneratorSetSeedAndOffset(diopiGeneratorHandle_t th, uint64_t seed, uint64_t offset) {
     return guarded(__func__, [&] {
-        requireNotNull(th, "th");
+        require_not_null(th, "th");
         store(*th, GeneratorState{seed, offset});
     });
 }
 
 diopiError_t diopiHostCreateGenerator(diopiGeneratorHandle_t* generator, uint64_t seed, uint64_t offset) {
     return guarded(__func__, [&] {
-        requireNotNull(generator, "generator");
+        require_not_null(generator, "generator");
         auto* const created = new diopiGenerator;
         created->state = GeneratorState{seed, offset};
         *generator = created;
@@ -108,7 +108,7 @@ diopiError_t diopiHostCreateGenerator(diopiGeneratorHandle_t* generator, uint64_
 
 diopiError_t diopiHostDestroyGenerator(diopiGeneratorHandle_t generator) {
     return guarded(__func__, [&] {
-        requireNotNull(generator, "generator");
+        require_not_null(generator, "generator");
         delete generator;
     });
 }

@@ -14,14 +14,14 @@
 
 using diopigen::fail;
 using diopigen::guarded;
-using diopigen::requireNotNull;
+using diopigen::require_not_null;
 
 namespace {
 
 /// The size of memory that a caller passes.
-int64_t checkedBytes(const void* data, uint64_t bytes) {
+int64_t checked_bytes(const void* data, uint64_t bytes) {
     if (bytes > 0) {
-        requireNotNull(data, "data");
+        require_not_null(data, "data");
     }
     if (bytes > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
         fail("parameter 'bytes' is " + std::to_string(bytes) + ", which does not fit into int64");
@@ -35,10 +35,10 @@ diopiError_t diopiHostCreateTensor(diopiContextHandle_t ctx, diopiTensorHandle_t
                                    const diopiSize_t* stride, int64_t storage_offset, diopiDtype_t dtype,
                                    diopiDevice_t device) {
     return guarded(__func__, [&] {
-        requireNotNull(ctx, "ctx");
-        requireNotNull(tensor, "tensor");
+        require_not_null(ctx, "ctx");
+        require_not_null(tensor, "tensor");
         *tensor =
-            diopigen::allocateTensor(diopigen::makeLayout(size, stride), storage_offset, dtype, device, ctx->stream)
+            diopigen::allocate_tensor(diopigen::make_layout(size, stride), storage_offset, dtype, device, ctx->stream)
                 .release();
     });
 }
@@ -46,10 +46,10 @@ diopiError_t diopiHostCreateTensor(diopiContextHandle_t ctx, diopiTensorHandle_t
 diopiError_t diopiHostCreateView(diopiTensorHandle_t* tensor, diopiConstTensorHandle_t base, const diopiSize_t* size,
                                  const diopiSize_t* stride, int64_t storage_offset, diopiDtype_t dtype) {
     return guarded(__func__, [&] {
-        requireNotNull(tensor, "tensor");
-        diopigen::requireStorage(base, "base");
+        require_not_null(tensor, "tensor");
+        diopigen::require_storage(base, "base");
         *tensor =
-            diopigen::makeTensor(diopigen::makeLayout(size, stride), storage_offset, dtype, base->storage).release();
+            diopigen::make_tensor(diopigen::make_layout(size, stride), storage_offset, dtype, base->storage).release();
     });
 }
 
@@ -57,68 +57,68 @@ diopiError_t diopiHostWrapMemory(diopiContextHandle_t ctx, diopiTensorHandle_t* 
                                  const diopiSize_t* size, const diopiSize_t* stride, int64_t storage_offset,
                                  diopiDtype_t dtype, diopiDevice_t device) {
     return guarded(__func__, [&] {
-        requireNotNull(ctx, "ctx");
-        requireNotNull(tensor, "tensor");
-        const int64_t reachable = checkedBytes(data, bytes);
-        diopigen::requireDevice(device);
+        require_not_null(ctx, "ctx");
+        require_not_null(tensor, "tensor");
+        const int64_t reachable = checked_bytes(data, bytes);
+        diopigen::require_device(device);
         auto storage = diopigen::Storage::borrow(data, reachable, device, ctx->stream);
-        *tensor = diopigen::makeTensor(diopigen::makeLayout(size, stride), storage_offset, dtype, std::move(storage))
+        *tensor = diopigen::make_tensor(diopigen::make_layout(size, stride), storage_offset, dtype, std::move(storage))
                       .release();
     });
 }
 
 diopiError_t diopiHostSetWrappedMemory(diopiTensorHandle_t tensor, void* data, uint64_t bytes) {
     return guarded(__func__, [&] {
-        diopigen::requireStorage(tensor, "tensor");
-        const int64_t reachable = checkedBytes(data, bytes);
-        diopigen::setBorrowed(*tensor, data, reachable);
+        diopigen::require_storage(tensor, "tensor");
+        const int64_t reachable = checked_bytes(data, bytes);
+        diopigen::set_borrowed(*tensor, data, reachable);
     });
 }
 
 diopiError_t diopiHostDestroyTensor(diopiTensorHandle_t tensor) {
     return guarded(__func__, [&] {
-        requireNotNull(tensor, "tensor");
+        require_not_null(tensor, "tensor");
         if (tensor->owner != nullptr) {
             fail("parameter 'tensor' is a temporary of a context; diopiHostReleaseTemporary frees it");
         }
-        diopigen::prepareToFree(*tensor);
+        diopigen::prepare_to_free(*tensor);
         delete tensor;
     });
 }
 
 diopiError_t diopiHostGetLastErrorText(const char** text) {
     return guarded(__func__, [&] {
-        requireNotNull(text, "text");
-        *text = diopigen::lastErrorText();
+        require_not_null(text, "text");
+        *text = diopigen::last_error_text();
     });
 }
 
 diopiError_t diopiHostGetDeviceErrorText(const char** text) {
     return guarded(__func__, [&] {
-        requireNotNull(text, "text");
-        const char* const explanation = diopigen::deviceFunctions().requireGetLastErrorString()();
+        require_not_null(text, "text");
+        const char* const explanation = diopigen::device_functions().require_get_last_error_string()();
         *text = explanation == nullptr ? "" : explanation;
     });
 }
 
 diopiError_t diopiHostGetLiveBytes(diopiDevice_t device, uint64_t* bytes) {
     return guarded(__func__, [&] {
-        diopigen::requireDevice(device);
-        requireNotNull(bytes, "bytes");
-        *bytes = diopigen::liveBytes(device);
+        diopigen::require_device(device);
+        require_not_null(bytes, "bytes");
+        *bytes = diopigen::live_bytes(device);
     });
 }
 
 diopiError_t diopiHostCreateDevice(uint32_t* device) {
     return guarded(__func__, [&] {
-        requireNotNull(device, "device");
-        *device = diopigen::createDevice();
+        require_not_null(device, "device");
+        *device = diopigen::create_device();
     });
 }
 
 diopiError_t diopiHostSelectDevice(uint32_t device, uint32_t* previous) {
     return guarded(__func__, [&] {
-        const uint32_t before = diopigen::selectDevice(device);
+        const uint32_t before = diopigen::select_device(device);
         if (previous != nullptr) {
             *previous = before;
         }
@@ -127,8 +127,8 @@ diopiError_t diopiHostSelectDevice(uint32_t device, uint32_t* previous) {
 
 diopiError_t diopiHostReset(void) {
     return guarded(__func__, [] {
-        diopigen::clearDeviceFunctions();
-        diopigen::resetRecords();
-        diopigen::clearLastErrorText();
+        diopigen::clear_device_functions();
+        diopigen::reset_records();
+        diopigen::clear_last_error_text();
     });
 }

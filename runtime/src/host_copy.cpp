@@ -14,33 +14,34 @@ namespace {
 // The three device copies have one signature, told apart by the require... function that finds them.
 using AsyncCopy = int32_t (*)(diopiStreamHandle_t stream, void* dst, const void* src, uint64_t bytes);
 
-AsyncCopy requireCopyFunction(const Stream& stream, diopiDevice_t destination, diopiDevice_t source) {
-    const DeviceFunctions functions = deviceFunctions(stream.device());
+AsyncCopy require_copy_function(const Stream& stream, diopiDevice_t destination, diopiDevice_t source) {
+    const DeviceFunctions functions = device_functions(stream.device());
     if (destination == diopi_device) {
-        return source == diopi_device ? functions.requireCopyDeviceToDevice() : functions.requireCopyHostToDevice();
+        return source == diopi_device ? functions.require_copy_device_to_device()
+                                      : functions.require_copy_host_to_device();
     }
-    return functions.requireCopyDeviceToHost();
+    return functions.require_copy_device_to_host();
 }
 
-void copy(Stream& stream, void* destination, diopiDevice_t destinationDevice, const void* source,
-          diopiDevice_t sourceDevice, int64_t bytes) {
+void copy(Stream& stream, void* destination, diopiDevice_t destination_device, const void* source,
+          diopiDevice_t source_device, int64_t bytes) {
     if (bytes == 0) {
         return;
     }
-    const auto unsignedBytes = static_cast<uint64_t>(bytes);
-    if (destinationDevice == diopi_host && sourceDevice == diopi_host) {
+    const auto unsigned_bytes = static_cast<uint64_t>(bytes);
+    if (destination_device == diopi_host && source_device == diopi_host) {
         stream.synchronize();
-        std::memcpy(destination, source, unsignedBytes);
+        std::memcpy(destination, source, unsigned_bytes);
         return;
     }
-    const AsyncCopy copyAsync = requireCopyFunction(stream, destinationDevice, sourceDevice);
-    stream.requireFunctions();
-    requireDeviceSuccess(copyAsync(stream.handle(), destination, source, unsignedBytes), "copy memory",
-                         stream.device());
+    const AsyncCopy copy_async = require_copy_function(stream, destination_device, source_device);
+    stream.require_functions();
+    require_device_success(copy_async(stream.handle(), destination, source, unsigned_bytes), "copy memory",
+                           stream.device());
     stream.synchronize();
 }
 
-void requireEqualBytes(uint64_t bytes, const Storage& storage) {
+void require_equal_bytes(uint64_t bytes, const Storage& storage) {
     if (bytes != static_cast<uint64_t>(storage.bytes())) {
         fail("parameter 'bytes' is " + std::to_string(bytes) + ", the storage has " + std::to_string(storage.bytes()) +
              " bytes");
@@ -51,17 +52,17 @@ void requireEqualBytes(uint64_t bytes, const Storage& storage) {
 }  // namespace diopigen
 
 using diopigen::guarded;
-using diopigen::requireNotNull;
+using diopigen::require_not_null;
 using diopigen::Storage;
 
 diopiError_t diopiHostCopyToStorage(diopiContextHandle_t ctx, diopiTensorHandle_t tensor, const void* source,
                                     uint64_t bytes) {
     return guarded(__func__, [&] {
-        requireNotNull(ctx, "ctx");
-        const Storage& storage = diopigen::requireStorage(tensor, "tensor");
-        diopigen::requireEqualBytes(bytes, storage);
+        require_not_null(ctx, "ctx");
+        const Storage& storage = diopigen::require_storage(tensor, "tensor");
+        diopigen::require_equal_bytes(bytes, storage);
         if (bytes > 0) {
-            requireNotNull(source, "source");
+            require_not_null(source, "source");
         }
         diopigen::copy(*ctx->stream, storage.data(), storage.device(), source, diopi_host, storage.bytes());
     });
@@ -70,11 +71,11 @@ diopiError_t diopiHostCopyToStorage(diopiContextHandle_t ctx, diopiTensorHandle_
 diopiError_t diopiHostCopyFromStorage(diopiContextHandle_t ctx, diopiConstTensorHandle_t tensor, void* destination,
                                       uint64_t bytes) {
     return guarded(__func__, [&] {
-        requireNotNull(ctx, "ctx");
-        const Storage& storage = diopigen::requireStorage(tensor, "tensor");
-        diopigen::requireEqualBytes(bytes, storage);
+        require_not_null(ctx, "ctx");
+        const Storage& storage = diopigen::require_storage(tensor, "tensor");
+        diopigen::require_equal_bytes(bytes, storage);
         if (bytes > 0) {
-            requireNotNull(destination, "destination");
+            require_not_null(destination, "destination");
         }
         diopigen::copy(*ctx->stream, destination, diopi_host, storage.data(), storage.device(), storage.bytes());
     });
@@ -83,9 +84,9 @@ diopiError_t diopiHostCopyFromStorage(diopiContextHandle_t ctx, diopiConstTensor
 diopiError_t diopiHostCopyStorage(diopiContextHandle_t ctx, diopiTensorHandle_t destination,
                                   diopiConstTensorHandle_t source) {
     return guarded(__func__, [&] {
-        requireNotNull(ctx, "ctx");
-        const Storage& to = diopigen::requireStorage(destination, "destination");
-        const Storage& from = diopigen::requireStorage(source, "source");
+        require_not_null(ctx, "ctx");
+        const Storage& to = diopigen::require_storage(destination, "destination");
+        const Storage& from = diopigen::require_storage(source, "source");
         if (&to == &from) {
             diopigen::fail("parameters 'destination' and 'source' have the same storage");
         }

@@ -11,10 +11,10 @@ constexpr std::align_val_t alignment{64};
 // An object of its own for each stream, so that a host that leaks or mixes up streams is found out.
 struct HostStream {};
 
-thread_local const char* lastError = "";
+thread_local const char* last_error = "";
 
-int32_t reportFailure(const char* text) {
-    lastError = text;
+int32_t report_failure(const char* text) {
+    last_error = text;
     return 1;
 }
 
@@ -22,44 +22,44 @@ void* allocate(uint64_t bytes) {
     // Never null for 0 bytes, as the contract has it for all devices.
     void* const memory = ::operator new(bytes == 0 ? 1 : bytes, alignment, std::nothrow);
     if (memory == nullptr) {
-        reportFailure("out of host memory");
+        report_failure("out of host memory");
     }
     return memory;
 }
 
 void release(void* pointer) { ::operator delete(pointer, alignment); }
 
-int32_t createStream(diopiStreamHandle_t* stream) {
+int32_t create_stream(diopiStreamHandle_t* stream) {
     if (stream == nullptr) {
-        return reportFailure("create stream: null pointer");
+        return report_failure("create stream: null pointer");
     }
     auto* const created = new (std::nothrow) HostStream;
     if (created == nullptr) {
-        return reportFailure("out of host memory");
+        return report_failure("out of host memory");
     }
     *stream = created;
     return 0;
 }
 
-int32_t destroyStream(diopiStreamHandle_t stream) {
+int32_t destroy_stream(diopiStreamHandle_t stream) {
     delete static_cast<HostStream*>(stream);
     return 0;
 }
 
-int32_t synchronizeStream(diopiStreamHandle_t) { return 0; }
+int32_t synchronize_stream(diopiStreamHandle_t) { return 0; }
 
 int32_t copy(diopiStreamHandle_t, void* dst, const void* src, uint64_t bytes) {
     if (bytes == 0) {
         return 0;
     }
     if (dst == nullptr || src == nullptr) {
-        return reportFailure("copy: null pointer");
+        return report_failure("copy: null pointer");
     }
     std::memmove(dst, src, bytes);
     return 0;
 }
 
-const char* getLastErrorString() { return lastError; }
+const char* get_last_error_string() { return last_error; }
 
 }  // namespace
 
@@ -67,13 +67,13 @@ int32_t diopigenRegisterHostDevice(void) {
     const int32_t codes[] = {
         diopiRegisterDeviceMallocFunc(allocate),
         diopiRegisterDevMemFreeFunc(release),
-        diopiRegisterStreamCreateFunc(createStream),
-        diopiRegisterStreamDestroyFunc(destroyStream),
-        diopiRegisterSynchronizeStreamFunc(synchronizeStream),
+        diopiRegisterStreamCreateFunc(create_stream),
+        diopiRegisterStreamDestroyFunc(destroy_stream),
+        diopiRegisterSynchronizeStreamFunc(synchronize_stream),
         diopiRegisterMemcpyH2DAsyncFunc(copy),
         diopiRegisterMemcpyD2HAsyncFunc(copy),
         diopiRegisterMemcpyD2DAsyncFunc(copy),
-        diopiRegisterGetLastErrorFunc(getLastErrorString),
+        diopiRegisterGetLastErrorFunc(get_last_error_string),
     };
     for (const int32_t code : codes) {
         if (code != 0) {

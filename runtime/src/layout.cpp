@@ -11,7 +11,7 @@ namespace diopigen {
 namespace {
 
 // As in PyTorch; beyond it a length is far more likely garbage than intent.
-constexpr int64_t maxDimensions = 64;
+constexpr int64_t max_dimensions = 64;
 
 int64_t multiply(int64_t left, int64_t right, const char* what) {
     int64_t product = 0;
@@ -29,10 +29,10 @@ int64_t add(int64_t left, int64_t right, const char* what) {
     return sum;
 }
 
-std::vector<int64_t> copyChecked(const diopiSize_t& values, const char* parameter) {
+std::vector<int64_t> copy_checked(const diopiSize_t& values, const char* parameter) {
     const std::string quoted = std::string("parameter '") + parameter + "'";
-    if (values.len < 0 || values.len > maxDimensions) {
-        fail(quoted + " has length " + std::to_string(values.len) + "; 0 to " + std::to_string(maxDimensions) +
+    if (values.len < 0 || values.len > max_dimensions) {
+        fail(quoted + " has length " + std::to_string(values.len) + "; 0 to " + std::to_string(max_dimensions) +
              " are possible");
     }
     if (values.len == 0) {
@@ -50,7 +50,7 @@ std::vector<int64_t> copyChecked(const diopiSize_t& values, const char* paramete
     return std::vector<int64_t>(values.data, values.data + values.len);
 }
 
-std::vector<int64_t> contiguousStride(const std::vector<int64_t>& size) {
+std::vector<int64_t> contiguous_stride(const std::vector<int64_t>& size) {
     std::vector<int64_t> stride(size.size());
     int64_t next = 1;
     for (size_t dimension = size.size(); dimension-- > 0;) {
@@ -63,7 +63,7 @@ std::vector<int64_t> contiguousStride(const std::vector<int64_t>& size) {
     return stride;
 }
 
-int64_t countElements(const std::vector<int64_t>& size) {
+int64_t count_elements(const std::vector<int64_t>& size) {
     // Asked first, so that {2^62, 4, 0} is an empty tensor and not an overflow.
     if (std::find(size.begin(), size.end(), 0) != size.end()) {
         return 0;
@@ -77,14 +77,14 @@ int64_t countElements(const std::vector<int64_t>& size) {
 
 }  // namespace
 
-diopiSize_t asSize(const std::vector<int64_t>& values) {
+diopiSize_t as_size(const std::vector<int64_t>& values) {
     if (values.empty()) {
         return diopiSize_t{nullptr, 0};
     }
     return diopiSize_t{values.data(), static_cast<int64_t>(values.size())};
 }
 
-int64_t elementSize(diopiDtype_t dtype) {
+int64_t element_size(diopiDtype_t dtype) {
     const int64_t bytes = elementBytes(dtype);
     if (bytes == 0) {
         throw Failure(diopiDtypeNotSupported,
@@ -93,16 +93,16 @@ int64_t elementSize(diopiDtype_t dtype) {
     return bytes;
 }
 
-Layout makeLayout(const diopiSize_t* size, const diopiSize_t* stride) {
-    requireNotNull(size, "size");
+Layout make_layout(const diopiSize_t* size, const diopiSize_t* stride) {
+    require_not_null(size, "size");
     Layout layout;
-    layout.size = copyChecked(*size, "size");
-    layout.numel = countElements(layout.size);
+    layout.size = copy_checked(*size, "size");
+    layout.numel = count_elements(layout.size);
     if (stride == nullptr) {
-        layout.stride = contiguousStride(layout.size);
+        layout.stride = contiguous_stride(layout.size);
         return layout;
     }
-    layout.stride = copyChecked(*stride, "stride");
+    layout.stride = copy_checked(*stride, "stride");
     if (layout.stride.size() != layout.size.size()) {
         fail("parameter 'stride' has length " + std::to_string(layout.stride.size()) +
              ", parameter 'size' has length " + std::to_string(layout.size.size()));
@@ -110,19 +110,19 @@ Layout makeLayout(const diopiSize_t* size, const diopiSize_t* stride) {
     return layout;
 }
 
-int64_t reachedBytes(const Layout& layout, int64_t storageOffset, int64_t elementSize) {
-    if (storageOffset < 0) {
-        fail("parameter 'storage_offset' is negative (" + std::to_string(storageOffset) + ")");
+int64_t reached_bytes(const Layout& layout, int64_t storage_offset, int64_t element_size) {
+    if (storage_offset < 0) {
+        fail("parameter 'storage_offset' is negative (" + std::to_string(storage_offset) + ")");
     }
     const char* const what = "the size of the storage";
-    int64_t elements = storageOffset;
+    int64_t elements = storage_offset;
     if (layout.numel > 0) {
         elements = add(elements, 1, what);
         for (size_t dimension = 0; dimension < layout.size.size(); ++dimension) {
             elements = add(elements, multiply(layout.size[dimension] - 1, layout.stride[dimension], what), what);
         }
     }
-    return multiply(elements, elementSize, what);
+    return multiply(elements, element_size, what);
 }
 
 }  // namespace diopigen

@@ -17,18 +17,18 @@ struct Layout {
 };
 
 /// A view of `values` as the interface has it: no dimensions are {nullptr, 0}.
-diopiSize_t asSize(const std::vector<int64_t>& values);
+diopiSize_t as_size(const std::vector<int64_t>& values);
 
 /// Bytes of one element. Throws diopiDtypeNotSupported for diopi_dtype_unsupported and for values outside the enum.
-int64_t elementSize(diopiDtype_t dtype);
+int64_t element_size(diopiDtype_t dtype);
 
 /// Checks what a caller passes as `size` and `stride` (null for contiguous). Contiguous strides count dimensions of
 /// size 0 as 1. Throws when something is null, negative, of unequal length or does not fit into int64.
-Layout makeLayout(const diopiSize_t* size, const diopiSize_t* stride);
+Layout make_layout(const diopiSize_t* size, const diopiSize_t* stride);
 
-/// Bytes from the start of the storage to the end of the last element that is reached, starting `storageOffset`
+/// Bytes from the start of the storage to the end of the last element that is reached, starting `storage_offset`
 /// elements into it. Throws when the offset is negative or the result does not fit into int64.
-int64_t reachedBytes(const Layout& layout, int64_t storageOffset, int64_t elementSize);
+int64_t reached_bytes(const Layout& layout, int64_t storage_offset, int64_t element_size);
 
 }  // namespace diopigen
 

@@ -32,7 +32,7 @@ namespace {
 /// In this library, and in no other, whatever the names of functions are bound to.
 const char anchor = 0;
 
-Dl_info objectOf(const void* address) {
+Dl_info object_of(const void* address) {
     Dl_info info{};
     if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) {
         fail("the host does not find its own library");
@@ -72,30 +72,30 @@ std::string copied(const std::string& path) {
     const PrivateFile copy("diopi-library");
     const int source = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     struct stat facts {};
-    bool isDone = source >= 0 && fstat(source, &facts) == 0;
-    for (off_t left = facts.st_size; isDone && left > 0;) {
+    bool is_done = source >= 0 && fstat(source, &facts) == 0;
+    for (off_t left = facts.st_size; is_done && left > 0;) {
         const ssize_t bytes = sendfile(copy.number, source, nullptr, static_cast<std::size_t>(left));
-        isDone = bytes > 0;
+        is_done = bytes > 0;
         left -= bytes;
     }
     if (source >= 0) {
         close(source);
     }
-    if (!isDone) {
+    if (!is_done) {
         fail(path + " cannot be copied: " + std::strerror(errno));
     }
     return copy.path;
 }
 
 /// The head of a file; false where it is no library of 64 bits.
-bool readHead(const std::string& path, Elf64_Ehdr* head) {
+bool read_head(const std::string& path, Elf64_Ehdr* head) {
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) {
         return false;
     }
-    const bool isRead = read(file, head, sizeof(*head)) == static_cast<ssize_t>(sizeof(*head));
+    const bool is_read = read(file, head, sizeof(*head)) == static_cast<ssize_t>(sizeof(*head));
     close(file);
-    return isRead && std::memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 && head->e_ident[EI_CLASS] == ELFCLASS64;
+    return is_read && std::memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 && head->e_ident[EI_CLASS] == ELFCLASS64;
 }
 
 /// A library that needs two others, in this order.
@@ -106,11 +106,11 @@ struct Pair {
     Elf64_Ehdr head;
     Elf64_Phdr segments[kSegments];
     Elf64_Dyn entries[kEntries];
-    Elf64_Sym noSymbol;
+    Elf64_Sym no_symbol;
     Elf64_Word hash[4];  // one empty bucket, one chain
 };
 
-std::string writtenPair(const Elf64_Ehdr& like, const std::string& first, const std::string& second) {
+std::string written_pair(const Elf64_Ehdr& like, const std::string& first, const std::string& second) {
     std::string names;
     names += '\0';
     names += first + '\0' + second + '\0';
@@ -137,7 +137,7 @@ std::string writtenPair(const Elf64_Ehdr& like, const std::string& first, const 
         {DT_NEEDED, 2 + first.size()},
         {DT_STRTAB, sizeof(pair)},
         {DT_STRSZ, names.size()},
-        {DT_SYMTAB, offsetof(Pair, noSymbol)},
+        {DT_SYMTAB, offsetof(Pair, no_symbol)},
         {DT_SYMENT, sizeof(Elf64_Sym)},
         {DT_HASH, offsetof(Pair, hash)},
         {DT_NULL, 0},
@@ -154,20 +154,20 @@ std::string writtenPair(const Elf64_Ehdr& like, const std::string& first, const 
 }
 
 void* opened(const std::string& path) {
-    const Dl_info host = objectOf(&anchor);
+    const Dl_info host = object_of(&anchor);
     // In the global scope; RTLD_DEFAULT would look into what this library was loaded with as well.
     void* const global = dlsym(dlopen(nullptr, RTLD_LAZY), "diopiGetTensorData");
-    const bool isGlobal = global != nullptr;
+    const bool is_global = global != nullptr;
     Elf64_Ehdr head{};
     // A program that has this host in the global scope shares its libraries with all of the process. What is no
     // library is for the linker to name.
-    if ((isGlobal && objectOf(global).dli_fbase == host.dli_fbase) || !readHead(path, &head)) {
+    if ((is_global && object_of(global).dli_fbase == host.dli_fbase) || !read_head(path, &head)) {
         return loaded(path, RTLD_NOW | RTLD_LOCAL);
     }
-    const bool isThere = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD) != nullptr;
-    const std::string own = isThere ? copied(path) : path;
+    const bool is_there = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD) != nullptr;
+    const std::string own = is_there ? copied(path) : path;
     // Where another host is in the global scope, what the pair needs goes first.
-    loaded(writtenPair(head, own, host.dli_fname), RTLD_NOW | RTLD_LOCAL | (isGlobal ? RTLD_DEEPBIND : 0));
+    loaded(written_pair(head, own, host.dli_fname), RTLD_NOW | RTLD_LOCAL | (is_global ? RTLD_DEEPBIND : 0));
     return loaded(own, RTLD_NOW | RTLD_NOLOAD);  // not the pair: dlsym would look into the host as well
 }
 
@@ -175,8 +175,8 @@ void* opened(const std::string& path) {
 
 diopiError_t diopiHostOpenLibrary(const char* path, void** library) {
     return diopigen::guarded("diopiHostOpenLibrary", [&] {
-        diopigen::requireNotNull(path, "path");
-        diopigen::requireNotNull(library, "library");
+        diopigen::require_not_null(path, "path");
+        diopigen::require_not_null(library, "library");
         static std::recursive_mutex mutex;  // a library may open another one while it is loaded
         static auto* const known = new std::map<std::string, void*>;
         const std::unique_ptr<char, void (*)(void*)> real(realpath(path, nullptr), std::free);

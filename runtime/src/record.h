@@ -5,7 +5,7 @@
 namespace diopigen {
 
 /// Switches records off and forgets the finished ones.
-void resetRecords();
+void reset_records();
 
 }  // namespace diopigen
 

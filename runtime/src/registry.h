@@ -12,49 +12,49 @@ namespace diopigen {
 
 /// One pointer per device function; null where none is registered.
 struct DeviceFunctions {
-    create_stream_func_t createStream = nullptr;
-    destroy_stream_func_t destroyStream = nullptr;
-    sync_stream_func_t synchronizeStream = nullptr;
+    create_stream_func_t create_stream = nullptr;
+    destroy_stream_func_t destroy_stream = nullptr;
+    sync_stream_func_t synchronize_stream = nullptr;
     malloc_func_t allocate = nullptr;
     free_func_t free = nullptr;
-    memcpy_h2d_async_func_t copyHostToDevice = nullptr;
-    memcpy_d2h_async_func_t copyDeviceToHost = nullptr;
-    memcpy_d2d_async_func_t copyDeviceToDevice = nullptr;
-    get_last_error_string_func_t getLastErrorString = nullptr;
+    memcpy_h2d_async_func_t copy_host_to_device = nullptr;
+    memcpy_d2h_async_func_t copy_device_to_host = nullptr;
+    memcpy_d2d_async_func_t copy_device_to_device = nullptr;
+    get_last_error_string_func_t get_last_error_string = nullptr;
 
     // Each throws the matching diopiNoRegistered... status when the function is missing. A caller names all that it
     // is going to need before it uses the first one, so that a missing one has no partial effects.
-    create_stream_func_t requireCreateStream() const;
-    destroy_stream_func_t requireDestroyStream() const;
-    sync_stream_func_t requireSynchronizeStream() const;
-    malloc_func_t requireAllocate() const;
-    free_func_t requireFree() const;
-    memcpy_h2d_async_func_t requireCopyHostToDevice() const;
-    memcpy_d2h_async_func_t requireCopyDeviceToHost() const;
-    memcpy_d2d_async_func_t requireCopyDeviceToDevice() const;
-    get_last_error_string_func_t requireGetLastErrorString() const;
+    create_stream_func_t require_create_stream() const;
+    destroy_stream_func_t require_destroy_stream() const;
+    sync_stream_func_t require_synchronize_stream() const;
+    malloc_func_t require_allocate() const;
+    free_func_t require_free() const;
+    memcpy_h2d_async_func_t require_copy_host_to_device() const;
+    memcpy_d2h_async_func_t require_copy_device_to_host() const;
+    memcpy_d2d_async_func_t require_copy_device_to_device() const;
+    get_last_error_string_func_t require_get_last_error_string() const;
 };
 
 /// The device that the calling thread has selected. Never null, never destroyed.
-const DeviceFunctions* selectedDevice();
+const DeviceFunctions* selected_device();
 
 /// The number of a device that was not created before: 0 at first.
-uint32_t createDevice();
+uint32_t create_device();
 
 /// Selects a device for the calling thread. Returns the number of the one that was selected before.
-uint32_t selectDevice(uint32_t number);
+uint32_t select_device(uint32_t number);
 
 /// The functions of a device as they are registered at this moment.
-DeviceFunctions deviceFunctions(const DeviceFunctions* device = selectedDevice());
+DeviceFunctions device_functions(const DeviceFunctions* device = selected_device());
 
 /// Forgets all registered functions, of every device.
-void clearDeviceFunctions();
+void clear_device_functions();
 
 /// Throws with `text` and the device's own text about its latest failure, where it has one.
-[[noreturn]] void failWithDeviceText(std::string text, const DeviceFunctions* device = selectedDevice());
+[[noreturn]] void fail_with_device_text(std::string text, const DeviceFunctions* device = selected_device());
 
 /// Throws when `code`, returned by the device function that does `action`, is not 0; quotes the device's own text.
-void requireDeviceSuccess(int32_t code, const char* action, const DeviceFunctions* device = selectedDevice());
+void require_device_success(int32_t code, const char* action, const DeviceFunctions* device = selected_device());
 
 }  // namespace diopigen
 

@@ -10,27 +10,27 @@ namespace diopigen {
 namespace {
 
 // A cache line and the widest vector; what frameworks give operators on the CPU.
-constexpr std::align_val_t hostAlignment{64};
+constexpr std::align_val_t host_alignment{64};
 
-std::atomic<uint64_t> liveHostBytes{0};
-std::atomic<uint64_t> liveDeviceBytes{0};
+std::atomic<uint64_t> live_host_bytes{0};
+std::atomic<uint64_t> live_device_bytes{0};
 
-std::atomic<uint64_t>& liveCounter(diopiDevice_t device) {
-    return device == diopi_device ? liveDeviceBytes : liveHostBytes;
+std::atomic<uint64_t>& live_counter(diopiDevice_t device) {
+    return device == diopi_device ? live_device_bytes : live_host_bytes;
 }
 
-void* allocateHostMemory(uint64_t bytes) {
-    void* const memory = ::operator new(bytes, hostAlignment, std::nothrow);
+void* allocate_host_memory(uint64_t bytes) {
+    void* const memory = ::operator new(bytes, host_alignment, std::nothrow);
     if (memory == nullptr) {
         fail("out of host memory: " + std::to_string(bytes) + " bytes");
     }
     return memory;
 }
 
-void* allocateDeviceMemory(uint64_t bytes, const DeviceFunctions* device) {
-    void* const memory = deviceFunctions(device).requireAllocate()(bytes);
+void* allocate_device_memory(uint64_t bytes, const DeviceFunctions* device) {
+    void* const memory = device_functions(device).require_allocate()(bytes);
     if (memory == nullptr) {
-        failWithDeviceText("out of device memory: " + std::to_string(bytes) + " bytes", device);
+        fail_with_device_text("out of device memory: " + std::to_string(bytes) + " bytes", device);
     }
     return memory;
 }
@@ -39,19 +39,19 @@ void* allocateDeviceMemory(uint64_t bytes, const DeviceFunctions* device) {
 
 Storage::Storage(diopiDevice_t device, std::weak_ptr<Stream> stream) : device_(device), stream_(std::move(stream)) {
     const std::shared_ptr<Stream> alive = stream_.lock();
-    functions_ = alive != nullptr ? alive->device() : selectedDevice();
+    functions_ = alive != nullptr ? alive->device() : selected_device();
 }
 
 std::shared_ptr<Storage> Storage::allocate(int64_t bytes, diopiDevice_t device, std::weak_ptr<Stream> stream) {
     // The object first and the memory second, so that a failure in between has nothing to give back.
     auto storage = std::make_shared<Storage>(device, std::move(stream));
     if (bytes > 0) {
-        const auto unsignedBytes = static_cast<uint64_t>(bytes);
-        storage->data_ = device == diopi_device ? allocateDeviceMemory(unsignedBytes, storage->functions_)
-                                                : allocateHostMemory(unsignedBytes);
+        const auto unsigned_bytes = static_cast<uint64_t>(bytes);
+        storage->data_ = device == diopi_device ? allocate_device_memory(unsigned_bytes, storage->functions_)
+                                                : allocate_host_memory(unsigned_bytes);
         storage->bytes_ = bytes;
         storage->owned_ = true;
-        liveCounter(device) += unsignedBytes;
+        live_counter(device) += unsigned_bytes;
     }
     return storage;
 }
@@ -68,34 +68,34 @@ Storage::~Storage() {
     if (!owned_) {
         return;
     }
-    liveCounter(device_) -= static_cast<uint64_t>(bytes_);
+    live_counter(device_) -= static_cast<uint64_t>(bytes_);
     if (device_ == diopi_host) {
-        ::operator delete(data_, hostAlignment);
-    } else if (const free_func_t freeDeviceMemory = deviceFunctions(functions_).free) {
-        freeDeviceMemory(data_);
+        ::operator delete(data_, host_alignment);
+    } else if (const free_func_t free_device_memory = device_functions(functions_).free) {
+        free_device_memory(data_);
     }
 }
 
-void Storage::requireFreeFunction() const {
+void Storage::require_free_function() const {
     if (owned_ && device_ == diopi_device) {
-        deviceFunctions(functions_).requireFree();
+        device_functions(functions_).require_free();
     }
 }
 
-void Storage::prepareToFree() const {
-    requireFreeFunction();
+void Storage::prepare_to_free() const {
+    require_free_function();
     if (const std::shared_ptr<Stream> stream = stream_.lock()) {
         stream->synchronize();
     }
 }
 
-void requireDevice(diopiDevice_t device) {
+void require_device(diopiDevice_t device) {
     if (device != diopi_host && device != diopi_device) {
         fail("parameter 'device' is " + std::to_string(static_cast<int>(device)) +
              ", neither diopi_host nor diopi_device");
     }
 }
 
-uint64_t liveBytes(diopiDevice_t device) { return liveCounter(device); }
+uint64_t live_bytes(diopiDevice_t device) { return live_counter(device); }
 
 }  // namespace diopigen

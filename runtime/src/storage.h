@@ -12,7 +12,7 @@
 namespace diopigen {
 
 /// Memory on the host or the device. The destructor frees it at once: the owner of the last reference has called
-/// prepareToFree() before.
+/// prepare_to_free() before.
 class Storage {
   public:
     /// `bytes` bytes of uninitialised memory; none at all, and null data, for 0. Device memory is ordered by `stream`.
@@ -31,20 +31,20 @@ class Storage {
     int64_t bytes() const { return bytes_; }
     diopiDevice_t device() const { return device_; }
     /// Whether the memory was allocated here.
-    bool isOwned() const { return owned_; }
+    bool is_owned() const { return owned_; }
 
     /// Other memory of the caller, for a storage that is not owned.
-    void setBorrowed(void* data, int64_t bytes) {
+    void set_borrowed(void* data, int64_t bytes) {
         data_ = data;
         bytes_ = bytes;
     }
 
     /// Throws where a function that freeing the memory needs is not registered.
-    void requireFreeFunction() const;
+    void require_free_function() const;
 
     /// Waits until no work on the context's stream can use the memory any more; throws, with nothing done, when a
     /// device function is missing. A context that has ended has synchronised its stream then.
-    void prepareToFree() const;
+    void prepare_to_free() const;
 
   private:
     void* data_ = nullptr;
@@ -57,10 +57,10 @@ class Storage {
 };
 
 /// Throws unless `device` is diopi_host or diopi_device.
-void requireDevice(diopiDevice_t device);
+void require_device(diopiDevice_t device);
 
 /// Bytes that all storages hold on `device`, borrowed memory not counted.
-uint64_t liveBytes(diopiDevice_t device);
+uint64_t live_bytes(diopiDevice_t device);
 
 }  // namespace diopigen
 

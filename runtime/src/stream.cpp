@@ -5,37 +5,38 @@ namespace diopigen {
 diopiStreamHandle_t Stream::handle() {
     if (!created_) {
         diopiStreamHandle_t created = nullptr;
-        requireDeviceSuccess(deviceFunctions(device_).requireCreateStream()(&created), "create a stream", device_);
+        require_device_success(device_functions(device_).require_create_stream()(&created), "create a stream", device_);
         handle_ = created;
         created_ = true;
     }
     return handle_;
 }
 
-void Stream::requireFunctions() const {
-    const DeviceFunctions functions = deviceFunctions(device_);
+void Stream::require_functions() const {
+    const DeviceFunctions functions = device_functions(device_);
     if (!created_) {
-        functions.requireCreateStream();
+        functions.require_create_stream();
     }
-    functions.requireSynchronizeStream();
+    functions.require_synchronize_stream();
 }
 
-void Stream::requireDestroyFunction() const {
+void Stream::require_destroy_function() const {
     if (created_) {
-        deviceFunctions(device_).requireDestroyStream();
+        device_functions(device_).require_destroy_stream();
     }
 }
 
 void Stream::synchronize() {
     if (created_) {
-        requireDeviceSuccess(deviceFunctions(device_).requireSynchronizeStream()(handle_), "synchronise a stream",
-                             device_);
+        require_device_success(device_functions(device_).require_synchronize_stream()(handle_), "synchronise a stream",
+                               device_);
     }
 }
 
 void Stream::destroy() {
     if (created_) {
-        requireDeviceSuccess(deviceFunctions(device_).requireDestroyStream()(handle_), "destroy a stream", device_);
+        require_device_success(device_functions(device_).require_destroy_stream()(handle_), "destroy a stream",
+                               device_);
         created_ = false;
         handle_ = nullptr;
     }

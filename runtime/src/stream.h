@@ -21,10 +21,10 @@ class Stream {
     const DeviceFunctions* device() const { return device_; }
 
     /// Throws what handle() and then synchronize() would throw for lack of a registered function.
-    void requireFunctions() const;
+    void require_functions() const;
 
     /// Throws what destroy() would throw for lack of a registered function.
-    void requireDestroyFunction() const;
+    void require_destroy_function() const;
 
     /// Waits for all work on the stream; nothing to do when there is no stream.
     void synchronize();
@@ -33,7 +33,7 @@ class Stream {
     void destroy();
 
   private:
-    const DeviceFunctions* const device_ = selectedDevice();
+    const DeviceFunctions* const device_ = selected_device();
     // In addition to the handle, because a null handle is a valid stream.
     bool created_ = false;
     diopiStreamHandle_t handle_ = nullptr;

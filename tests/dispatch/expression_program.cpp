@@ -76,15 +76,15 @@ TensorView tensor() {
 Argument argument() {
     Argument found;
     const std::string kind = word();
-    found.isNull = kind == "null";
-    found.isTensor = kind == "tensor" || kind == "tensors";
-    found.isArray = kind == "tensors";
+    found.is_null = kind == "null";
+    found.is_tensor = kind == "tensor" || kind == "tensors";
+    found.is_array = kind == "tensors";
     if (kind == "tensor") {
         found.tensor = tensor();
     } else if (kind == "tensors") {
         found.members = several(tensor);
         std::copy_if(found.members.begin(), found.members.end(), std::back_inserter(found.tensors),
-                     [](const TensorView& one) { return !one.isNull(); });
+                     [](const TensorView& one) { return !one.is_null(); });
     } else if (kind == "bool") {
         found.value = Value::of(integer() != 0);
     } else if (kind == "number") {
@@ -105,7 +105,7 @@ Argument argument() {
 }
 
 void print(const Number& number) {
-    number.isReal ? std::printf(" %.17gr", number.real) : std::printf(" %" PRId64, number.integer);
+    number.is_real ? std::printf(" %.17gr", number.real) : std::printf(" %" PRId64, number.integer);
 }
 
 void print(const Value& value) {
@@ -119,7 +119,7 @@ void print(const Value& value) {
             break;
         case Value::Type::kDtype:
         case Value::Type::kText:
-            std::printf("word %s", wordOf(value));
+            std::printf("word %s", word_of(value));
             break;
         case Value::Type::kList:
         case Value::Type::kBools:
@@ -153,7 +153,7 @@ int main() {
         const Sizes dimensions = several(integer);  // -1 for one that is not bound
         for (size_t i = 0; i < dimensions.size(); ++i) {
             arguments.dimensions[i] = dimensions[i];
-            arguments.isBound[i] = dimensions[i] >= 0;
+            arguments.is_bound[i] = dimensions[i] >= 0;
         }
         for (const int64_t root : several(integer)) {
             Value value;

@@ -47,7 +47,7 @@ int main() {
     Given a;
     Given b;
     while (read(a) && read(b)) {
-        std::cout << diopigen::contract::overlapsItself(a.view) << ' '
-                  << diopigen::contract::sharesMemory(a.view, b.view) << '\n';
+        std::cout << diopigen::contract::overlaps_itself(a.view) << ' '
+                  << diopigen::contract::shares_memory(a.view, b.view) << '\n';
     }
 }

@@ -24,7 +24,7 @@ struct State {
     std::set<const void*> allocations;
     std::array<int, 9> calls{};
     std::array<bool, 9> broken{};
-    std::string errorText;
+    std::string error_text;
     // The first stream of all is a null handle, which is a valid one.
     uintptr_t nextStream = 0;
     int tooEarly = 0;
@@ -73,9 +73,9 @@ int32_t destroyStream(diopiStreamHandle_t stream) {
     return 0;
 }
 
-int32_t synchronizeStream(diopiStreamHandle_t stream) {
+int32_t synchronize_stream(diopiStreamHandle_t stream) {
     const Lock lock(state().mutex);
-    if (countAndTestBroken(Function::synchronizeStream)) {
+    if (countAndTestBroken(Function::synchronize_stream)) {
         return brokenCode;
     }
     std::vector<std::function<void()>> work;
@@ -119,22 +119,22 @@ int32_t copy(Function function, diopiStreamHandle_t stream, void* dst, const voi
     return 0;
 }
 
-int32_t copyHostToDevice(diopiStreamHandle_t stream, void* dst, const void* src, uint64_t bytes) {
-    return copy(Function::copyHostToDevice, stream, hostAddress(dst), src, bytes);
+int32_t copy_host_to_device(diopiStreamHandle_t stream, void* dst, const void* src, uint64_t bytes) {
+    return copy(Function::copy_host_to_device, stream, hostAddress(dst), src, bytes);
 }
 
-int32_t copyDeviceToHost(diopiStreamHandle_t stream, void* dst, const void* src, uint64_t bytes) {
-    return copy(Function::copyDeviceToHost, stream, dst, hostAddress(src), bytes);
+int32_t copy_device_to_host(diopiStreamHandle_t stream, void* dst, const void* src, uint64_t bytes) {
+    return copy(Function::copy_device_to_host, stream, dst, hostAddress(src), bytes);
 }
 
-int32_t copyDeviceToDevice(diopiStreamHandle_t stream, void* dst, const void* src, uint64_t bytes) {
-    return copy(Function::copyDeviceToDevice, stream, hostAddress(dst), hostAddress(src), bytes);
+int32_t copy_device_to_device(diopiStreamHandle_t stream, void* dst, const void* src, uint64_t bytes) {
+    return copy(Function::copy_device_to_device, stream, hostAddress(dst), hostAddress(src), bytes);
 }
 
-const char* getLastErrorString() {
+const char* get_last_error_string() {
     const Lock lock(state().mutex);
-    countAndTestBroken(Function::getLastErrorString);
-    return state().errorText.empty() ? nullptr : state().errorText.c_str();
+    countAndTestBroken(Function::get_last_error_string);
+    return state().error_text.empty() ? nullptr : state().error_text.c_str();
 }
 
 void registerOne(Function function) {
@@ -145,8 +145,8 @@ void registerOne(Function function) {
         case Function::destroyStream:
             diopiRegisterStreamDestroyFunc(destroyStream);
             break;
-        case Function::synchronizeStream:
-            diopiRegisterSynchronizeStreamFunc(synchronizeStream);
+        case Function::synchronize_stream:
+            diopiRegisterSynchronizeStreamFunc(synchronize_stream);
             break;
         case Function::allocate:
             diopiRegisterDeviceMallocFunc(allocate);
@@ -154,17 +154,17 @@ void registerOne(Function function) {
         case Function::free:
             diopiRegisterDevMemFreeFunc(release);
             break;
-        case Function::copyHostToDevice:
-            diopiRegisterMemcpyH2DAsyncFunc(copyHostToDevice);
+        case Function::copy_host_to_device:
+            diopiRegisterMemcpyH2DAsyncFunc(copy_host_to_device);
             break;
-        case Function::copyDeviceToHost:
-            diopiRegisterMemcpyD2HAsyncFunc(copyDeviceToHost);
+        case Function::copy_device_to_host:
+            diopiRegisterMemcpyD2HAsyncFunc(copy_device_to_host);
             break;
-        case Function::copyDeviceToDevice:
-            diopiRegisterMemcpyD2DAsyncFunc(copyDeviceToDevice);
+        case Function::copy_device_to_device:
+            diopiRegisterMemcpyD2DAsyncFunc(copy_device_to_device);
             break;
-        case Function::getLastErrorString:
-            diopiRegisterGetLastErrorFunc(getLastErrorString);
+        case Function::get_last_error_string:
+            diopiRegisterGetLastErrorFunc(get_last_error_string);
             break;
     }
 }
@@ -200,7 +200,7 @@ void registerAll() {
     {
         const Lock lock(state().mutex);
         state().broken.fill(false);
-        state().errorText.clear();
+        state().error_text.clear();
     }
     registerIf([](Function, Function) { return true; }, Function::createStream);
 }
@@ -212,7 +212,7 @@ void registerAllBut(Function missing) {
 void breakFunction(Function function, const std::string& text) {
     const Lock lock(state().mutex);
     state().broken[static_cast<size_t>(function)] = true;
-    state().errorText = text;
+    state().error_text = text;
 }
 
 void launch(diopiStreamHandle_t stream, std::function<void()> work) {

@@ -15,13 +15,13 @@ namespace fake {
 enum class Function {
     createStream,
     destroyStream,
-    synchronizeStream,
+    synchronize_stream,
     allocate,
     free,
-    copyHostToDevice,
-    copyDeviceToHost,
-    copyDeviceToDevice,
-    getLastErrorString,
+    copy_host_to_device,
+    copy_device_to_host,
+    copy_device_to_device,
+    get_last_error_string,
 };
 
 /// Calls of one function since the last reset().

@@ -25,7 +25,7 @@ TEST_CASE_FIXTURE(check::FakeDevice, "the_stream_is_made_once_and_on_demand") {
     CHECK_EQ(second, first);
     CHECK_EQ(fake::calls(Function::createStream), 1);
     CHECK_OK(diopiHostSynchronize(context));
-    CHECK_EQ(fake::calls(Function::synchronizeStream), 1);
+    CHECK_EQ(fake::calls(Function::synchronize_stream), 1);
 }
 
 TEST_CASE_FIXTURE(check::FakeDevice, "each_context_has_its_own_stream") {
@@ -101,7 +101,7 @@ TEST_CASE_FIXTURE(check::FakeDevice, "release_of_all_temporaries") {
     diopiStreamHandle_t before = nullptr;
     CHECK_OK(diopiGetStream(context, &before));
     CHECK_OK(diopiHostReleaseTemporaries(context));
-    CHECK_EQ(fake::calls(Function::synchronizeStream), 0);
+    CHECK_EQ(fake::calls(Function::synchronize_stream), 0);
     diopiTensorHandle_t tensor = nullptr;
     CHECK_OK(diopiRequireBuffer(context, &tensor, 16, diopi_device));
     CHECK_OK(diopiRequireBuffer(context, &tensor, 16, diopi_host));
@@ -110,7 +110,7 @@ TEST_CASE_FIXTURE(check::FakeDevice, "release_of_all_temporaries") {
     const diopiSize_t size = check::sizeOf(four);
     CHECK_OK(diopiHostCreateView(&view, tensor, &size, nullptr, 0, diopi_dtype_int8));
     CHECK_OK(diopiHostReleaseTemporaries(context));
-    CHECK_EQ(fake::calls(Function::synchronizeStream), 1);
+    CHECK_EQ(fake::calls(Function::synchronize_stream), 1);
     CHECK_EQ(fake::liveAllocations(), 0);
     int64_t count = 1;
     CHECK_OK(diopiHostGetTemporaryCount(context, &count));
@@ -194,9 +194,9 @@ TEST_CASE_FIXTURE(check::FakeDevice, "copies_between_all_sides") {
     CHECK_OK(diopiHostCopyStorage(context, otherDevice, device));
     CHECK_OK(diopiHostCopyFromStorage(context, otherDevice, read, sizeof(read)));
     CHECK_EQ(std::memcmp(read, written, sizeof(read)), 0);
-    CHECK_EQ(fake::calls(Function::copyHostToDevice), 1);
-    CHECK_EQ(fake::calls(Function::copyDeviceToDevice), 1);
-    CHECK_EQ(fake::calls(Function::copyDeviceToHost), 1);
+    CHECK_EQ(fake::calls(Function::copy_host_to_device), 1);
+    CHECK_EQ(fake::calls(Function::copy_device_to_device), 1);
+    CHECK_EQ(fake::calls(Function::copy_device_to_host), 1);
 
     const int32_t second[3] = {7, 8, 9};
     CHECK_OK(diopiHostCopyToStorage(context, device, second, sizeof(second)));

@@ -16,10 +16,10 @@ namespace {
 
 using Values = std::vector<int64_t>;
 
-constexpr uint32_t rowMajor = 0x10000;
-constexpr uint32_t channelsLast = 0x20000;
+constexpr uint32_t row_major = 0x10000;
+constexpr uint32_t channels_last = 0x20000;
 
-uint32_t wordOf(const Values& size, const Values& stride, diopiDtype_t dtype) {
+uint32_t word_of(const Values& size, const Values& stride, diopiDtype_t dtype) {
     const ContextScope context;
     const diopiSize_t sizes = sizeOf(size);
     const diopiSize_t strides = sizeOf(stride);
@@ -31,39 +31,39 @@ uint32_t wordOf(const Values& size, const Values& stride, diopiDtype_t dtype) {
 }
 
 uint32_t formatsOf(const Values& size, const Values& stride) {
-    const uint32_t word = wordOf(size, stride, diopi_dtype_int8);
+    const uint32_t word = word_of(size, stride, diopi_dtype_int8);
     CHECK_EQ(word & 0xffU, static_cast<uint32_t>(diopi_dtype_int8));
     CHECK_EQ(word >> 8 & 0x7fU, size.size());
-    CHECK_EQ(word & ~(0x7fffU | rowMajor | channelsLast), 0u);
-    return word & (rowMajor | channelsLast);
+    CHECK_EQ(word & ~(0x7fffU | row_major | channels_last), 0u);
+    return word & (row_major | channels_last);
 }
 
 }  // namespace
 
 TEST_CASE_FIXTURE(check::FakeDevice, "dtype_and_rank") {
-    CHECK_EQ(wordOf({2, 3}, {3, 1}, diopi_dtype_float32), rowMajor | 2u << 8 | 9u);
-    CHECK_EQ(wordOf({}, {}, diopi_dtype_complex128), rowMajor | 16u);
-    CHECK_EQ(wordOf(Values(64, 1), Values(64, 1), diopi_dtype_bool), rowMajor | channelsLast | 64u << 8 | 11u);
+    CHECK_EQ(word_of({2, 3}, {3, 1}, diopi_dtype_float32), row_major | 2u << 8 | 9u);
+    CHECK_EQ(word_of({}, {}, diopi_dtype_complex128), row_major | 16u);
+    CHECK_EQ(word_of(Values(64, 1), Values(64, 1), diopi_dtype_bool), row_major | channels_last | 64u << 8 | 11u);
 }
 
 TEST_CASE_FIXTURE(check::FakeDevice, "formats_of_images") {
-    CHECK_EQ(formatsOf({2, 3, 4, 5}, {60, 20, 5, 1}), rowMajor);
-    CHECK_EQ(formatsOf({2, 3, 4, 5}, {60, 1, 15, 3}), channelsLast);
-    CHECK_EQ(formatsOf({2, 3, 4}, {12, 1, 3}), channelsLast);
-    CHECK_EQ(formatsOf({2, 3, 2, 4, 5}, {120, 1, 60, 15, 3}), channelsLast);
+    CHECK_EQ(formatsOf({2, 3, 4, 5}, {60, 20, 5, 1}), row_major);
+    CHECK_EQ(formatsOf({2, 3, 4, 5}, {60, 1, 15, 3}), channels_last);
+    CHECK_EQ(formatsOf({2, 3, 4}, {12, 1, 3}), channels_last);
+    CHECK_EQ(formatsOf({2, 3, 2, 4, 5}, {120, 1, 60, 15, 3}), channels_last);
     CHECK_EQ(formatsOf({2, 3, 4, 5}, {1, 2, 6, 24}), 0u);
 }
 
 TEST_CASE_FIXTURE(check::FakeDevice, "one_channel_and_one_pixel_are_in_both_formats") {
-    CHECK_EQ(formatsOf({2, 1, 4, 5}, {20, 20, 5, 1}), rowMajor | channelsLast);
-    CHECK_EQ(formatsOf({2, 3, 1, 1}, {3, 1, 1, 1}), rowMajor | channelsLast);
+    CHECK_EQ(formatsOf({2, 1, 4, 5}, {20, 20, 5, 1}), row_major | channels_last);
+    CHECK_EQ(formatsOf({2, 3, 1, 1}, {3, 1, 1, 1}), row_major | channels_last);
     // Any stride will do where there is but one element.
-    CHECK_EQ(formatsOf({1, 3, 1, 1}, {7, 1, 0, 9}), rowMajor | channelsLast);
+    CHECK_EQ(formatsOf({1, 3, 1, 1}, {7, 1, 0, 9}), row_major | channels_last);
 }
 
 TEST_CASE_FIXTURE(check::FakeDevice, "channels_last_is_about_three_dimensions_and_more") {
-    CHECK_EQ(formatsOf({5}, {1}), rowMajor);
-    CHECK_EQ(formatsOf({2, 3}, {3, 1}), rowMajor);
+    CHECK_EQ(formatsOf({5}, {1}), row_major);
+    CHECK_EQ(formatsOf({2, 3}, {3, 1}), row_major);
     CHECK_EQ(formatsOf({2, 3}, {1, 2}), 0u);
 }
 
@@ -75,8 +75,8 @@ TEST_CASE_FIXTURE(check::FakeDevice, "gaps_repetition_and_overlap_are_in_no_form
 }
 
 TEST_CASE_FIXTURE(check::FakeDevice, "no_elements_are_in_every_format") {
-    CHECK_EQ(formatsOf({2, 0, 4}, {9, 9, 9}), rowMajor | channelsLast);
-    CHECK_EQ(formatsOf({0, 3}, {1, 7}), rowMajor);
+    CHECK_EQ(formatsOf({2, 0, 4}, {9, 9, 9}), row_major | channels_last);
+    CHECK_EQ(formatsOf({0, 3}, {1, 7}), row_major);
 }
 
 TEST_CASE_FIXTURE(check::FakeDevice, "a_view_is_described_by_itself") {
@@ -89,7 +89,7 @@ TEST_CASE_FIXTURE(check::FakeDevice, "a_view_is_described_by_itself") {
     diopiTensorHandle_t view = nullptr;
     CHECK_OK(diopiHostCreateView(&view, base, &size, &stride, 0, diopi_dtype_int64));
     CHECK_EQ(diopiHostDescribeTensor(view), 2u << 8 | 6u);
-    CHECK_EQ(diopiHostDescribeTensor(base), rowMajor | 2u << 8 | 10u);
+    CHECK_EQ(diopiHostDescribeTensor(base), row_major | 2u << 8 | 10u);
     CHECK_OK(diopiHostDestroyTensor(view));
     CHECK_OK(diopiHostDestroyTensor(base));
 }

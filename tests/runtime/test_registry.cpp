@@ -76,7 +76,7 @@ TEST_CASE_FIXTURE(check::FakeDevice, "missing_stream_create") {
     float values[2] = {1, 2};
     CHECK_FAILS(diopiHostCopyToStorage(context, tensor, values, sizeof(values)), diopiNoRegisteredStreamCreateFunction,
                 "diopiHostCopyToStorage: no device function registered through diopiRegisterStreamCreateFunc");
-    CHECK_EQ(fake::calls(Function::copyHostToDevice), 0);
+    CHECK_EQ(fake::calls(Function::copy_host_to_device), 0);
 }
 
 TEST_CASE_FIXTURE(check::FakeDevice, "missing_stream_destroy") {
@@ -85,7 +85,7 @@ TEST_CASE_FIXTURE(check::FakeDevice, "missing_stream_destroy") {
     fake::registerAllBut(Function::destroyStream);
     CHECK_FAILS(diopiHostDestroyContext(context), diopiNoRegisteredStreamDestoryFunction,
                 "diopiHostDestroyContext: no device function registered through diopiRegisterStreamDestroyFunc");
-    CHECK_EQ(fake::calls(Function::synchronizeStream), 0);
+    CHECK_EQ(fake::calls(Function::synchronize_stream), 0);
     CHECK_EQ(fake::liveStreams(), 1);
     fake::registerAll();
     CHECK_OK(diopiHostDestroyContext(context));
@@ -96,7 +96,7 @@ TEST_CASE_FIXTURE(check::FakeDevice, "missing_stream_synchronize") {
     const diopiTensorHandle_t temporary = context.temporary({2}, diopi_dtype_float32, diopi_device);
     const diopiTensorHandle_t tensor = context.tensor({2}, diopi_dtype_float32, diopi_device);
     float values[2] = {1, 2};
-    fake::registerAllBut(Function::synchronizeStream);
+    fake::registerAllBut(Function::synchronize_stream);
     // Found before the stream is made for the copy.
     CHECK_FAILS(diopiHostCopyToStorage(context, tensor, values, sizeof(values)), diopiNoRegisteredStreamSyncFunction,
                 "diopiHostCopyToStorage: no device function registered through diopiRegisterSynchronizeStreamFunc");
@@ -152,7 +152,7 @@ TEST_CASE_FIXTURE(check::FakeDevice, "missing_free") {
                 "diopiHostDestroyTensor: no device function registered through diopiRegisterDevMemFreeFunc");
     CHECK_FAILS(diopiHostDestroyContext(context), diopiNoRegisteredDeviceMemoryFreeFunction,
                 "diopiHostDestroyContext: no device function registered through diopiRegisterDevMemFreeFunc");
-    CHECK_EQ(fake::calls(Function::synchronizeStream), 0);
+    CHECK_EQ(fake::calls(Function::synchronize_stream), 0);
     CHECK_EQ(fake::calls(Function::destroyStream), 0);
     CHECK_EQ(context.temporaryCount(), 1);
     fake::registerAll();
@@ -166,21 +166,21 @@ TEST_CASE_FIXTURE(check::FakeDevice, "missing_copies") {
     const diopiTensorHandle_t host = context.temporary({2}, diopi_dtype_float32, diopi_host);
     float values[2] = {1, 2};
 
-    fake::registerAllBut(Function::copyHostToDevice);
+    fake::registerAllBut(Function::copy_host_to_device);
     CHECK_FAILS(diopiHostCopyToStorage(context, device, values, sizeof(values)),
                 diopiNoRegisteredHost2DeviceMemoryCopyFunction,
                 "diopiHostCopyToStorage: no device function registered through diopiRegisterMemcpyH2DAsyncFunc");
     CHECK_FAILS(diopiHostCopyStorage(context, device, host), diopiNoRegisteredHost2DeviceMemoryCopyFunction,
                 "diopiHostCopyStorage: no device function registered through diopiRegisterMemcpyH2DAsyncFunc");
 
-    fake::registerAllBut(Function::copyDeviceToHost);
+    fake::registerAllBut(Function::copy_device_to_host);
     CHECK_FAILS(diopiHostCopyFromStorage(context, device, values, sizeof(values)),
                 diopiNoRegisteredDevice2HostMemoryCopyFunction,
                 "diopiHostCopyFromStorage: no device function registered through diopiRegisterMemcpyD2HAsyncFunc");
     CHECK_FAILS(diopiHostCopyStorage(context, host, device), diopiNoRegisteredDevice2HostMemoryCopyFunction,
                 "diopiHostCopyStorage: no device function registered through diopiRegisterMemcpyD2HAsyncFunc");
 
-    fake::registerAllBut(Function::copyDeviceToDevice);
+    fake::registerAllBut(Function::copy_device_to_device);
     CHECK_FAILS(diopiHostCopyStorage(context, device, other), diopiNoRegisteredDevice2DdeviceMemoryCopyFunction,
                 "diopiHostCopyStorage: no device function registered through diopiRegisterMemcpyD2DAsyncFunc");
 
@@ -190,7 +190,7 @@ TEST_CASE_FIXTURE(check::FakeDevice, "missing_copies") {
 
 TEST_CASE_FIXTURE(check::FakeDevice, "missing_error_string") {
     const char* text = "unchanged";
-    fake::registerAllBut(Function::getLastErrorString);
+    fake::registerAllBut(Function::get_last_error_string);
     CHECK_FAILS(diopiHostGetDeviceErrorText(&text), diopiNoRegisteredGetLastErrorFunction,
                 "diopiHostGetDeviceErrorText: no device function registered through diopiRegisterGetLastErrorFunc");
     CHECK_EQ(std::string(text), "unchanged");
@@ -233,12 +233,12 @@ TEST_CASE_FIXTURE(check::FakeDevice, "failing_functions_are_quoted_and_leave_all
 
     fake::registerAll();
     CHECK_OK(diopiGetStream(context, &stream));
-    fake::breakFunction(Function::copyHostToDevice, "bus error");
+    fake::breakFunction(Function::copy_host_to_device, "bus error");
     CHECK_FAILS(diopiHostCopyToStorage(context, tensor, values, sizeof(values)), diopiErrorOccurred,
                 "diopiHostCopyToStorage: the device could not copy memory (code 7): bus error");
 
     fake::registerAll();
-    fake::breakFunction(Function::synchronizeStream, "kernel fault");
+    fake::breakFunction(Function::synchronize_stream, "kernel fault");
     CHECK_FAILS(diopiHostSynchronize(context), diopiErrorOccurred,
                 "diopiHostSynchronize: the device could not synchronise a stream (code 7): kernel fault");
     CHECK_FAILS(diopiHostReleaseTemporary(context, tensor), diopiErrorOccurred,

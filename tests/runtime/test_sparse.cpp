@@ -170,7 +170,7 @@ TEST_CASE_FIXTURE(check::FakeDevice, "parts_that_do_not_fit") {
     const diopiTensorHandle_t none = context.temporary({0}, diopi_dtype_int32, diopi_device);
     const diopiTensorHandle_t longIndices = context.temporary({5}, diopi_dtype_int64, diopi_device);
     const diopiTensorHandle_t floatIndices = context.temporary({4}, diopi_dtype_float32, diopi_device);
-    const diopiTensorHandle_t onHost = context.temporary({5}, diopi_dtype_int32, diopi_host);
+    const diopiTensorHandle_t on_host = context.temporary({5}, diopi_dtype_int32, diopi_host);
     diopiTensorHandle_t tensor = nullptr;
     CHECK_FAILS(create(&tensor, {3}, parts.crow, parts.col, parts.values), diopiErrorOccurred,
                 "diopiHostCreateSparseCsr: parameter 'size' has length 1 instead of 2");
@@ -191,7 +191,7 @@ TEST_CASE_FIXTURE(check::FakeDevice, "parts_that_do_not_fit") {
     CHECK_FAILS(create(&tensor, {3, 4}, floatIndices, parts.col, parts.values), diopiDtypeNotSupported,
                 "diopiHostCreateSparseCsr: parameters 'crow_indices' and 'col_indices' are neither both int32 nor "
                 "both int64");
-    CHECK_FAILS(create(&tensor, {3, 4}, parts.crow, onHost, parts.values), diopiErrorOccurred,
+    CHECK_FAILS(create(&tensor, {3, 4}, parts.crow, on_host, parts.values), diopiErrorOccurred,
                 "diopiHostCreateSparseCsr: parameters 'crow_indices', 'col_indices' and 'values' are not on one "
                 "device");
     CHECK(tensor == nullptr);

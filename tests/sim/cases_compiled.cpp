@@ -20,20 +20,21 @@ constexpr uint64_t kMost = 65536;  // bytes
 enum class Where { nowhere, here, elsewhere };
 
 /// Launches a kernel that tells whether it runs on this thread.
-std::shared_ptr<Where> launched(sim::StreamHandle stream, const Floats& memory, uint64_t bytes, bool isForOneThread) {
+std::shared_ptr<Where> launched(sim::StreamHandle stream, const Floats& memory, uint64_t bytes,
+                                bool is_for_one_thread) {
     const auto seen = std::make_shared<Where>(Where::nowhere);
     const auto run = [seen, caller = std::this_thread::get_id()](const sim::Kernel&) {
         *seen = std::this_thread::get_id() == caller ? Where::here : Where::elsewhere;
     };
-    CHECK_OK(sim::launchCompiled(stream, "fused", {sim::updates(memory.get(), bytes)}, run, isForOneThread));
+    CHECK_OK(sim::launch_compiled(stream, "fused", {sim::updates(memory.get(), bytes)}, run, is_for_one_thread));
     return seen;
 }
 
 /// Whether a kernel over so much memory runs on this thread in one of some launches: whether a stream is seen as idle
 /// depends on what its thread does just then.
-bool runsHere(sim::StreamHandle stream, const Floats& memory, uint64_t bytes, bool isForOneThread) {
+bool runsHere(sim::StreamHandle stream, const Floats& memory, uint64_t bytes, bool is_for_one_thread) {
     for (int i = 0; i < 200; ++i) {
-        const auto seen = launched(stream, memory, bytes, isForOneThread);
+        const auto seen = launched(stream, memory, bytes, is_for_one_thread);
         CHECK_OK(sim::synchronize(stream));
         CHECK(*seen != Where::nowhere);
         if (*seen == Where::here) {
@@ -70,12 +71,12 @@ int32_t queueOne(void* state, uint64_t) {
 std::vector<uint64_t> submissions(int steps) {
     const Stream stream;
     void* graph = nullptr;
-    CHECK_OK(sim::compileGraph(document(steps).c_str(), &graph));
+    CHECK_OK(sim::compile_graph(document(steps).c_str(), &graph));
     Steps state{stream};
-    CHECK_OK(sim::runGraph(graph, stream, nullptr, 0, queueOne, &state));
+    CHECK_OK(sim::run_graph(graph, stream, nullptr, 0, queueOne, &state));
     state.seen.push_back(sim::Queue::submissions() - state.before);
     CHECK_OK(sim::synchronize(stream));
-    CHECK_OK(sim::unloadGraph(graph));
+    CHECK_OK(sim::unload_graph(graph));
     return state.seen;
 }
 

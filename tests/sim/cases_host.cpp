@@ -131,11 +131,11 @@ TEST_CASE("a_call_that_the_device_does_not_take") {
     CHECK_FAILS(launched(nullptr, one), unsupported, "diopiNeg: tensor 0 is missing");
     CHECK_FAILS(launched(empty, one), unsupported, "diopiNeg: tensor 0 (float32 [0]) has no elements");
     CHECK_FAILS(launched(expanded, one), unsupported, "diopiNeg: a result shares memory with another tensor");
-    diopiTensorHandle_t onHost = nullptr;
+    diopiTensorHandle_t on_host = nullptr;
     const int64_t four = 4;
     const diopiSize_t size{&four, 1};
-    CHECK_EQ(diopiRequireTensor(host.get(), &onHost, &size, nullptr, diopi_dtype_float32, diopi_host), diopiSuccess);
-    CHECK_FAILS(launched(one, onHost), unsupported, "diopiNeg: tensor 1 is in host memory");
+    CHECK_EQ(diopiRequireTensor(host.get(), &on_host, &size, nullptr, diopi_dtype_float32, diopi_host), diopiSuccess);
+    CHECK_FAILS(launched(one, on_host), unsupported, "diopiNeg: tensor 1 is in host memory");
     const int64_t sides[2] = {3, 4};
     const diopiSize_t matrix{sides, 2};
     diopiTensorHandle_t sparse = nullptr;

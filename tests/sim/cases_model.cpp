@@ -25,7 +25,7 @@ class Graph {
         }
         return static_cast<int>(nodes_.size()) - 1;
     }
-    bool isBefore(int one, int other) const { return nodes_[static_cast<std::size_t>(other)].count(one) > 0; }
+    bool is_before(int one, int other) const { return nodes_[static_cast<std::size_t>(other)].count(one) > 0; }
 
   private:
     std::vector<std::set<int>> nodes_;
@@ -63,7 +63,7 @@ TEST_CASE("the_order_check_agrees_with_reachability") {
             const auto e = static_cast<std::size_t>(below(random, kEvents));
             switch (below(random, 8)) {
                 case 0:  // the host waits for a stream
-                    check.hostWaited(check.snapshot(stream));
+                    check.host_waited(check.snapshot(stream));
                     host = graph.add({host, streams[s]});
                     break;
                 case 1:
@@ -71,11 +71,11 @@ TEST_CASE("the_order_check_agrees_with_reachability") {
                     events[e] = streams[s];
                     break;
                 case 2:
-                    check.streamWaits(stream, clocks[e]);
+                    check.stream_waits(stream, clocks[e]);
                     streams[s] = graph.add({streams[s], events[e]});
                     break;
                 case 3:
-                    check.hostWaited(clocks[e]);
+                    check.host_waited(clocks[e]);
                     host = graph.add({host, events[e]});
                     break;
                 default: {
@@ -87,7 +87,7 @@ TEST_CASE("the_order_check_agrees_with_reachability") {
                     streams[s] = node;
                     bool wanted = false;
                     for (const Use& use : uses) {
-                        wanted = wanted || (meet(use.access, mine) && !graph.isBefore(use.node, node));
+                        wanted = wanted || (meet(use.access, mine) && !graph.is_before(use.node, node));
                     }
                     CHECK_EQ(check.begin(stream, "work", {mine}).has_value(), wanted);
                     ++(wanted ? conflicts : ordered);
@@ -100,7 +100,7 @@ TEST_CASE("the_order_check_agrees_with_reachability") {
             bool wanted = false;
             for (const Use& use : uses) {
                 const bool isUse = use.access.allocation == allocation && use.access.first < use.access.last;
-                wanted = wanted || (isUse && !graph.isBefore(use.node, now));
+                wanted = wanted || (isUse && !graph.is_before(use.node, now));
             }
             CHECK_EQ(check.freed(allocation).has_value(), wanted);
             CHECK(!check.freed(allocation).has_value());

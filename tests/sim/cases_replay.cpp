@@ -27,8 +27,8 @@ std::string document(const std::string& ofSecondStep = "") {
 
 class Graph {
   public:
-    explicit Graph(const std::string& text = document()) { CHECK_OK(sim::compileGraph(text.c_str(), &graph_)); }
-    ~Graph() { CHECK_OK(sim::unloadGraph(graph_)); }
+    explicit Graph(const std::string& text = document()) { CHECK_OK(sim::compile_graph(text.c_str(), &graph_)); }
+    ~Graph() { CHECK_OK(sim::unload_graph(graph_)); }
     operator void*() const { return graph_; }
 
   private:
@@ -72,12 +72,12 @@ int32_t runStep(void* state, uint64_t step) {
     return 0;
 }
 
-void runGraph(void* graph, Run& run) {
+void run_graph(void* graph, Run& run) {
     const diopigenGraphSlot_t slots[] = {{const_cast<float*>(run.input), 4 * kCount},
                                          {run.middle(0), 4 * kCount},
                                          {run.middle(1), 4 * kCount},
                                          {run.result, 4 * kCount}};
-    CHECK_OK(sim::runGraph(graph, run.stream, slots, 4, runStep, &run));
+    CHECK_OK(sim::run_graph(graph, run.stream, slots, 4, runStep, &run));
     CHECK_OK(sim::synchronize(run.stream));
 }
 
@@ -89,7 +89,7 @@ std::vector<std::vector<uint64_t>> hostSteps(void* graph, int runs, const std::f
         const Floats input(kCount), scratch(2 * kCount), result(kCount);
         input.set(stream, std::vector<float>(kCount, static_cast<float>(10 * i)));
         Run run{stream, input.get(), scratch.get(), result.get(), second};
-        runGraph(graph, run);
+        run_graph(graph, run);
         CHECK(result.values(stream) == std::vector<float>(kCount, static_cast<float>(10 * i + 3)));
         found.push_back(run.steps);
     }
@@ -172,7 +172,7 @@ TEST_CASE("memory_with_another_alignment_is_left_to_the_host") {
     for (const int offset : {0, 4, 0}) {
         Run run{stream, input.get() + offset, scratch.get(), result.get()};
         const bool isFirst = offset == 0 && result.values(stream).front() != 8;
-        runGraph(graph, run);
+        run_graph(graph, run);
         CHECK(result.values(stream) == std::vector<float>(kCount, 8));
         CHECK(run.steps == (isFirst || offset != 0 ? kAll : unless({})));
     }
@@ -209,7 +209,7 @@ TEST_CASE("inputs_that_share_memory_are_not_told_apart") {
     };
     for (const Floats* second : {&x, &y}) {
         Sum sum{stream, {{x.get(), 4 * kCount}, {second->get(), 4 * kCount}, {result.get(), 4 * kCount}}};
-        CHECK_OK(sim::runGraph(graph, stream, sum.slots.data(), 3, add, &sum));
+        CHECK_OK(sim::run_graph(graph, stream, sum.slots.data(), 3, add, &sum));
         CHECK(result.values(stream).front() == (second == &x ? 2 : 3));
     }
 }

@@ -163,20 +163,20 @@ TEST_CASE("an_attempt_runs_where_the_stream_is_idle") {
     const Stream stream;
     int attempts = 0;
     const auto kernels = std::make_shared<int>(0);
-    const auto launched = [&](bool isDone) {
+    const auto launched = [&](bool is_done) {
         attempts = *kernels = 0;
         const auto attempt = [&](const sim::Kernel&) {
             ++attempts;
-            return isDone;
+            return is_done;
         };
         CHECK_OK(sim::launch(stream, "diopiNothing", {}, [kernels](const sim::Kernel&) { ++*kernels; }, attempt));
         CHECK_OK(sim::synchronize(stream));
         return attempts == 1;
     };
-    const auto once = [&](bool isDone) {
+    const auto once = [&](bool is_done) {
         for (int i = 0; i < 200; ++i) {
-            const bool isAttempted = launched(isDone);
-            CHECK(*kernels == (isAttempted && isDone ? 0 : 1));
+            const bool isAttempted = launched(is_done);
+            CHECK(*kernels == (isAttempted && is_done ? 0 : 1));
             if (isAttempted) {
                 return true;
             }

@@ -90,14 +90,15 @@ void checkProducts() {
         kernels::multiplyMatrices(m, k, n, left.data(), right.data(), found.data());
         CHECK(found == expected);
         // Rows apart, and columns next to each other in memory: the same sums.
-        const auto spread = [](const std::vector<T>& from, int64_t rows, int64_t columns, bool isTransposed) {
-            const int64_t pitch = (isTransposed ? rows : columns) + 3;
+        const auto spread = [](const std::vector<T>& from, int64_t rows, int64_t columns, bool is_transposed) {
+            const int64_t pitch = (is_transposed ? rows : columns) + 3;
             std::vector<T> to(static_cast<size_t>((rows + columns + 1) * pitch), 1e9F);
             for (int64_t i = 0; i < rows * columns; ++i) {
                 const int64_t row = i / columns, column = i % columns;
-                to[isTransposed ? column * pitch + row : row * pitch + column] = from[i];
+                to[is_transposed ? column * pitch + row : row * pitch + column] = from[i];
             }
-            return std::make_pair(to, kernels::Matrix<T>{nullptr, isTransposed ? 1 : pitch, isTransposed ? pitch : 1});
+            return std::make_pair(to,
+                                  kernels::Matrix<T>{nullptr, is_transposed ? 1 : pitch, is_transposed ? pitch : 1});
         };
         for (int form = 0; form < 4; ++form) {
             auto [xs, first] = spread(left, m, k, (form & 1) != 0);
@@ -126,8 +127,8 @@ void checkPartsOfProducts() {
     for (int64_t i = 0; i < k * n; ++i) {
         y[i] = std::cos(static_cast<T>(i));
     }
-    for (const bool isTransposed : {false, true}) {
-        const kernels::Matrix<T> right{y.data(), isTransposed ? 1 : n, isTransposed ? k : 1};
+    for (const bool is_transposed : {false, true}) {
+        const kernels::Matrix<T> right{y.data(), is_transposed ? 1 : n, is_transposed ? k : 1};
         kernels::multiplyMatrices(m, k, n, {x.data(), k, 1}, right, whole.data());
         for (const int64_t rows : {1, 2, 3, 5}) {
             for (const int64_t columns : {1, 4, 8, 19, 32, 70}) {

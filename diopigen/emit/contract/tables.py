@@ -296,7 +296,7 @@ def _functions() -> dict[str, object]:
         else:
             declarations.append(_declaration(function))
             body = f"detail::apply<functions::{name}>"
-        takes = ", ".join(f"Take::{_TAKES.get(kind, kind)}" for kind in function.arguments)
+        takes = ", ".join(f"Take::k{_TAKES.get(kind, kind).capitalize()}" for kind in function.arguments)
         bits = sum(1 << position for position in function.by_entry)
         count = f"{len(function.arguments)}, {_flag(function.variadic)}"
         rows.append(f'{{"{name}", {{{takes}}}, {count}, {bits}, {body}, {root}}},')

@@ -28,7 +28,7 @@ def function_text(function: Function) -> str:
         f"{_INDENT}dispatch::Entry& entry = dispatch::entries[contract::k{function.short_name}];",
         *_lambda(_call("return dispatch::invoke", [f"function, &{function.name}", *names], 2)),
         f"{_INDENT}diopiError_t status = diopiSuccess;",
-        f"{_INDENT}if (dispatch::isServed(entry, call, status)) {{",
+        f"{_INDENT}if (dispatch::is_served(entry, call, status)) {{",
         f"{_INDENT * 2}return status;",
         f"{_INDENT}}}",
         f"{_INDENT}contract::OperandList<{len(function.params)}> operands;",

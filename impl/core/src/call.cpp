@@ -19,7 +19,9 @@ Tensor missing(const char* name) {
 }  // namespace
 
 Call::Call(contract::Id id, contract::Operands operands)
-    : rules_(&contract::parameters[contract::contracts[id].parametersFirst]), operands_(operands), call_(id, operands) {
+    : rules_(&contract::parameters[contract::contracts[id].parameters_first]),
+      operands_(operands),
+      call_(id, operands) {
     if (const std::optional<contract::Failure> found = call_.violation()) {
         fail(found->what(), found->status());
     }
@@ -29,9 +31,9 @@ Tensor Call::tensor(int position) const {
     const contract::CallTensor& passed = *first_of(position);
     const diopiSize_t& shape = passed.view.shape;
     // Hosts pass an empty tensor for one that is not there.
-    const bool is_empty = rules_[position].isNullable && shape.len == 1 && shape.data[0] == 0;
-    return passed.view.isNull() || is_empty ? missing(rules_[position].name)
-                                            : tensor_of(passed.operand->name, passed.view);
+    const bool is_empty = rules_[position].is_nullable && shape.len == 1 && shape.data[0] == 0;
+    return passed.view.is_null() || is_empty ? missing(rules_[position].name)
+                                             : tensor_of(passed.operand->name, passed.view);
 }
 
 std::vector<Tensor> Call::tensors(int position) const {
@@ -40,8 +42,8 @@ std::vector<Tensor> Call::tensors(int position) const {
         if (passed->operand != operands_.first + position) {
             break;
         }
-        members.push_back(passed->view.isNull() ? missing(rules_[position].name)
-                                                : tensor_of(passed->operand->name, passed->view));
+        members.push_back(passed->view.is_null() ? missing(rules_[position].name)
+                                                 : tensor_of(passed->operand->name, passed->view));
     }
     return members;
 }

@@ -22,7 +22,7 @@ contract::TensorView view_of(const Tensor& tensor) {
 }  // namespace
 
 void require_disjoint(const Tensor& written, const Tensor& other) {
-    if (contract::sharesMemory(view_of(written), view_of(other))) {
+    if (contract::shares_memory(view_of(written), view_of(other))) {
         fail(std::string("parameters '") + written.name + "' and '" + other.name + "' share memory");
     }
 }

@@ -46,7 +46,7 @@ Tensor tensor_of(const char* name, const ::diopigen::contract::TensorView& view)
     if (result.dtype == Dtype::kUnsupported) {
         fail(quoted(name) + " has a dtype that the library does not support", diopiDtypeNotSupported);
     }
-    if (!view.isSparse && result.data == nullptr && result.numel > 0) {
+    if (!view.is_sparse && result.data == nullptr && result.numel > 0) {
         fail(quoted(name) + " has elements but no data");
     }
     return result;
@@ -56,7 +56,7 @@ Tensor tensor(const char* name, diopiConstTensorHandle_t handle, DtypeSet allowe
     if (handle == nullptr) {
         fail_null(name);
     }
-    const Tensor result = tensor_of(name, ::diopigen::contract::viewOf(handle));
+    const Tensor result = tensor_of(name, ::diopigen::contract::view_of(handle));
     if (!contains(allowed, result.dtype)) {
         fail(quoted(name) + " has the dtype " + name_of(result.dtype) + ", not one of " + dtypes_text(allowed),
              diopiDtypeNotSupported);
@@ -72,7 +72,7 @@ Tensor new_tensor(diopiContextHandle_t ctx, const char* name, const std::vector<
     if (status != diopiSuccess || handle == nullptr) {
         fail(quoted(name) + ": the host gives no tensor", status == diopiSuccess ? diopiErrorOccurred : status);
     }
-    return tensor_of(name, ::diopigen::contract::viewOf(handle));
+    return tensor_of(name, ::diopigen::contract::view_of(handle));
 }
 
 bool Number::is_integral() const { return !is_real || (std::isfinite(real) && std::trunc(real) == real); }

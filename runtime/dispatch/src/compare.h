@@ -12,7 +12,7 @@
 namespace diopigen::dispatch {
 
 // The largest finite number of a floating tensor; 0 for another one.
-double largestOf(const HostTensor& tensor);
+double largest_of(const HostTensor& tensor);
 
 // What is wrong with a tensor, in one line: how many elements differ, and the worst of them. Integers and bools must be
 // equal, floats within the bound of the operator's tolerance class (diopigen/tolerance.h). Nothing where the tensors

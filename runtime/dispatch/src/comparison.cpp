@@ -14,17 +14,17 @@ Comparison::Comparison(diopiContextHandle_t ctx, Operands operands, Tolerance to
     : ctx_(ctx),
       operands_(operands),
       tolerance_(tolerance),
-      before_(ctx, operands, Fetch::all),
-      copy_(ctx, operands, Fetch::all) {
+      before_(ctx, operands, Fetch::kAll),
+      copy_(ctx, operands, Fetch::kAll) {
     for (const HostTensor& tensor : before_.tensors()) {
-        if (tensor.operand->direction != Direction::out) {
-            terms_.add(tensor.info.numel, largestOf(tensor));
+        if (tensor.operand->direction != Direction::kOut) {
+            terms_.add(tensor.info.numel, largest_of(tensor));
         }
     }
     for (const Operand& operand : operands) {
-        if (operand.kind == Kind::allocated && operand.handles() != nullptr) {
+        if (operand.kind == Kind::kAllocated && operand.handles() != nullptr) {
             allocated_.push_back({&operand, operand.handles(), {}});
-        } else if (operand.points && operand.isWritten() && operand.value() != nullptr) {
+        } else if (operand.points && operand.is_written() && operand.value() != nullptr) {
             Number number{const_cast<void*>(operand.value()), operand.width, operand.name, {}, {}};
             std::memcpy(number.before.data(), number.address, number.width);
             numbers_.push_back(number);
@@ -32,7 +32,7 @@ Comparison::Comparison(diopiContextHandle_t ctx, Operands operands, Tolerance to
     }
 }
 
-diopiError_t Comparison::callReference(Function reference, Caller call) {
+diopiError_t Comparison::call_reference(Function reference, Caller call) {
     for (Number& number : numbers_) {
         std::memcpy(number.after.data(), number.address, number.width);
         std::memcpy(number.address, number.before.data(), number.width);
@@ -47,7 +47,7 @@ diopiError_t Comparison::callReference(Function reference, Caller call) {
     for (const AllocatedList& allocated : allocated_) {
         allocated.operand->handles() = allocated.original;
     }
-    numberDifference_ = compareNumbers();
+    number_difference_ = compare_numbers();
     for (const Number& number : numbers_) {
         std::memcpy(number.address, number.after.data(), number.width);
     }
@@ -55,24 +55,24 @@ diopiError_t Comparison::callReference(Function reference, Caller call) {
 }
 
 std::optional<std::string> Comparison::compare(Function reference, Caller call, diopiError_t status) {
-    const diopiError_t expected = callReference(reference, call);
+    const diopiError_t expected = call_reference(reference, call);
     std::optional<std::string> found;
     if (status != expected) {
-        found = std::string("returns ") + nameOf(status) + ", reference " + nameOf(expected);
+        found = std::string("returns ") + name_of(status) + ", reference " + name_of(expected);
     } else if (status == diopiSuccess) {
-        found = compareTensors();
-        found = found ? found : numberDifference_;
-        found = found ? found : compareAllocated();
+        found = compare_tensors();
+        found = found ? found : number_difference_;
+        found = found ? found : compare_allocated();
     }
-    releaseAllocated();
+    release_allocated();
     return found;
 }
 
-std::optional<std::string> Comparison::compareTensors() {
-    after_.emplace(ctx_, operands_, Fetch::all);
+std::optional<std::string> Comparison::compare_tensors() {
+    after_.emplace(ctx_, operands_, Fetch::kAll);
     for (size_t i = 0; i < copy_.tensors().size(); ++i) {
         const HostTensor& own = after_->tensors()[i];
-        if (own.operand->isWritten()) {
+        if (own.operand->is_written()) {
             if (auto found = difference(own, copy_.tensors()[i], tolerance_, terms_)) {
                 return found;
             }
@@ -81,7 +81,7 @@ std::optional<std::string> Comparison::compareTensors() {
     return std::nullopt;
 }
 
-std::optional<std::string> Comparison::compareNumbers() const {
+std::optional<std::string> Comparison::compare_numbers() const {
     for (const Number& number : numbers_) {
         if (std::memcmp(number.address, number.after.data(), number.width) != 0) {
             return std::string(number.name) + " differs";
@@ -90,7 +90,7 @@ std::optional<std::string> Comparison::compareNumbers() const {
     return std::nullopt;
 }
 
-std::optional<std::string> Comparison::compareAllocated() {
+std::optional<std::string> Comparison::compare_allocated() {
     for (AllocatedList& allocated : allocated_) {
         for (size_t i = 0; i < allocated.reference.size(); ++i) {
             diopiTensorHandle_t own = allocated.original[i];
@@ -101,11 +101,11 @@ std::optional<std::string> Comparison::compareAllocated() {
                 }
                 continue;
             }
-            const Operand ownOperand{allocated.operand->name, Kind::tensor, Direction::inout, &own};
-            const Operand otherOperand{allocated.operand->name, Kind::tensor, Direction::inout, &other};
-            const HostCopy ownCopy(ctx_, Operands(&ownOperand, 1), Fetch::all);
-            const HostCopy otherCopy(ctx_, Operands(&otherOperand, 1), Fetch::all);
-            if (auto found = difference(ownCopy.tensors()[0], otherCopy.tensors()[0], tolerance_, terms_)) {
+            const Operand own_operand{allocated.operand->name, Kind::kTensor, Direction::kInout, &own};
+            const Operand other_operand{allocated.operand->name, Kind::kTensor, Direction::kInout, &other};
+            const HostCopy own_copy(ctx_, Operands(&own_operand, 1), Fetch::kAll);
+            const HostCopy other_copy(ctx_, Operands(&other_operand, 1), Fetch::kAll);
+            if (auto found = difference(own_copy.tensors()[0], other_copy.tensors()[0], tolerance_, terms_)) {
                 return found;
             }
         }
@@ -113,7 +113,7 @@ std::optional<std::string> Comparison::compareAllocated() {
     return std::nullopt;
 }
 
-void Comparison::releaseAllocated() {
+void Comparison::release_allocated() {
     for (const AllocatedList& allocated : allocated_) {
         for (const diopiTensorHandle_t tensor : allocated.reference) {
             if (tensor != nullptr) {

@@ -42,11 +42,11 @@ class Comparison {
         std::vector<diopiTensorHandle_t> reference;
     };
 
-    diopiError_t callReference(Function reference, Caller call);
-    std::optional<std::string> compareTensors();
-    std::optional<std::string> compareNumbers() const;
-    std::optional<std::string> compareAllocated();
-    void releaseAllocated();
+    diopiError_t call_reference(Function reference, Caller call);
+    std::optional<std::string> compare_tensors();
+    std::optional<std::string> compare_numbers() const;
+    std::optional<std::string> compare_allocated();
+    void release_allocated();
 
     diopiContextHandle_t ctx_;
     Operands operands_;
@@ -57,7 +57,7 @@ class Comparison {
     std::optional<HostCopy> after_;
     std::vector<Number> numbers_;
     std::vector<AllocatedList> allocated_;
-    std::optional<std::string> numberDifference_;
+    std::optional<std::string> number_difference_;
 };
 
 }  // namespace diopigen::dispatch

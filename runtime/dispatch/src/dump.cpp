@@ -37,10 +37,10 @@ std::string descriptor(diopiDtype_t dtype) {
 }
 
 // The elements in row-major order, as numpy.load reads them (format 1.0: a header padded to 64 bytes).
-void writeArray(const std::string& path, const HostTensor& tensor) {
+void write_array(const std::string& path, const HostTensor& tensor) {
     const std::vector<int64_t>& shape = tensor.info.shape;
     std::string header = std::string("{'descr': '") + descriptor(tensor.info.dtype) +
-                         "', 'fortran_order': False, 'shape': " + textOf(shape, "(", shape.size() == 1 ? ",)" : ")") +
+                         "', 'fortran_order': False, 'shape': " + text_of(shape, "(", shape.size() == 1 ? ",)" : ")") +
                          ", }";
     constexpr size_t kPrefix = 10;
     header.append(63 - (kPrefix + header.size()) % 64, ' ');
@@ -72,8 +72,8 @@ Dump::Dump(const std::string& parent, const char* function, Operands operands) :
         throw Failure(diopiErrorOccurred, "cannot make the folder " + folder_ + ": " + error.message());
     }
     for (const Operand& operand : operands) {
-        if (operand.kind != Kind::tensor && operand.kind != Kind::tensors && operand.kind != Kind::allocated) {
-            const std::string text = operand.isWritten() && operand.points ? "pointer" : textOf(operand);
+        if (operand.kind != Kind::kTensor && operand.kind != Kind::kTensors && operand.kind != Kind::kAllocated) {
+            const std::string text = operand.is_written() && operand.points ? "pointer" : text_of(operand);
             values_ +=
                 (values_.empty() ? "" : ",") + std::string("\n    ") + quoted(operand.name) + ": " + quoted(text);
         }
@@ -82,20 +82,20 @@ Dump::Dump(const std::string& parent, const char* function, Operands operands) :
 
 void Dump::keep(const char* when, const std::vector<HostTensor>& tensors) {
     for (const HostTensor& tensor : tensors) {
-        const bool isOne = tensor.operand->kind == Kind::tensor;
+        const bool isOne = tensor.operand->kind == Kind::kTensor;
         const std::string file =
             std::string(tensor.operand->name) + (isOne ? "" : "_" + std::to_string(tensor.index)) + "." + when + ".npy";
-        writeArray(folder_ + "/" + file, tensor);
+        write_array(folder_ + "/" + file, tensor);
         tensors_ += (tensors_.empty() ? "" : ",") + std::string("\n    {\"name\": ") + quoted(tensor.operand->name) +
                     ", \"when\": " + quoted(when) + ", \"dtype\": " + quoted(dtypeName(tensor.info.dtype)) +
-                    ", \"shape\": " + textOf(tensor.info.shape, "[", "]") +
-                    ", \"strides\": " + textOf(tensor.info.strides, "[", "]") + ", \"file\": " + quoted(file) + "}";
+                    ", \"shape\": " + text_of(tensor.info.shape, "[", "]") +
+                    ", \"strides\": " + text_of(tensor.info.strides, "[", "]") + ", \"file\": " + quoted(file) + "}";
     }
 }
 
 void Dump::finish(diopiError_t status) {
     std::ofstream file(folder_ + "/call.json");
-    file << "{\n  \"function\": " << quoted(function_) << ",\n  \"status\": " << quoted(nameOf(status))
+    file << "{\n  \"function\": " << quoted(function_) << ",\n  \"status\": " << quoted(name_of(status))
          << ",\n  \"values\": {" << values_ << (values_.empty() ? "" : "\n  ") << "},\n  \"tensors\": [" << tensors_
          << (tensors_.empty() ? "" : "\n  ") << "]\n}\n";
     if (!file.flush()) {

@@ -39,7 +39,7 @@ int64_t Index::offset(const TensorInfo& info) const {
     return elements * info.elementBytes;
 }
 
-double realAt(diopiDtype_t dtype, const char* element, int part) {
+double real_at(diopiDtype_t dtype, const char* element, int part) {
     switch (dtype) {
         case diopi_dtype_float16:
             return floatOfHalf(read<uint16_t>(element));
@@ -56,7 +56,7 @@ double realAt(diopiDtype_t dtype, const char* element, int part) {
     }
 }
 
-int64_t integerAt(diopiDtype_t dtype, const char* element) {
+int64_t integer_at(diopiDtype_t dtype, const char* element) {
     switch (dtype) {
         case diopi_dtype_int8:
             return read<int8_t>(element);
@@ -76,14 +76,14 @@ int64_t integerAt(diopiDtype_t dtype, const char* element) {
     }
 }
 
-std::string elementText(diopiDtype_t dtype, const char* element) {
-    if (contract::isComplex(dtype)) {
-        return "(" + textOf(realAt(dtype, element, 0)) + ", " + textOf(realAt(dtype, element, 1)) + ")";
+std::string element_text(diopiDtype_t dtype, const char* element) {
+    if (contract::is_complex(dtype)) {
+        return "(" + text_of(real_at(dtype, element, 0)) + ", " + text_of(real_at(dtype, element, 1)) + ")";
     }
-    if (contract::isFloating(dtype)) {
-        return textOf(realAt(dtype, element, 0));
+    if (contract::is_floating(dtype)) {
+        return text_of(real_at(dtype, element, 0));
     }
-    const int64_t value = integerAt(dtype, element);
+    const int64_t value = integer_at(dtype, element);
     return dtype == diopi_dtype_uint64 ? std::to_string(static_cast<uint64_t>(value)) : std::to_string(value);
 }
 

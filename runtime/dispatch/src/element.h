@@ -25,10 +25,10 @@ class Index {
 };
 
 // Part 0 or 1 (imaginary) of a floating or complex element.
-double realAt(diopiDtype_t dtype, const char* element, int part);
+double real_at(diopiDtype_t dtype, const char* element, int part);
 // An integer or a bool.
-int64_t integerAt(diopiDtype_t dtype, const char* element);
-std::string elementText(diopiDtype_t dtype, const char* element);
+int64_t integer_at(diopiDtype_t dtype, const char* element);
+std::string element_text(diopiDtype_t dtype, const char* element);
 
 }  // namespace diopigen::dispatch
 

@@ -21,11 +21,11 @@ struct Entry {
     std::atomic<Function> direct{nullptr};
     Function vendor = nullptr;
     Function reference = nullptr;
-    bool isLogged = false;
-    bool isCompared = false;
-    bool isDumped = false;
-    bool isValidated = false;
-    std::atomic<uint64_t> vendorCalls{0};
+    bool is_logged = false;
+    bool is_compared = false;
+    bool is_dumped = false;
+    bool is_validated = false;
+    std::atomic<uint64_t> vendor_calls{0};
     std::atomic<uint64_t> fallbacks{0};
     std::atomic<uint64_t> differences{0};
     std::atomic<uint64_t> nanoseconds{0};
@@ -33,7 +33,7 @@ struct Entry {
 
 // All operators, in the order of the interface: emitted in entries.cpp.
 extern Entry entries[];
-extern const int entryCount;
+extern const int entry_count;
 
 }  // namespace diopigen::dispatch
 

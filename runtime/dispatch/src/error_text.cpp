@@ -11,23 +11,23 @@ struct LastError {
     char text[1024] = "";
 };
 
-LastError& lastError() {
+LastError& last_error() {
     thread_local LastError error;
     return error;
 }
 
 }  // namespace
 
-void setErrorSource(ErrorText source) { lastError().source = source; }
+void set_error_source(ErrorText source) { last_error().source = source; }
 
-void setErrorText(const char* function, const char* text) noexcept {
-    LastError& error = lastError();
+void set_error_text(const char* function, const char* text) noexcept {
+    LastError& error = last_error();
     error.source = nullptr;
     std::snprintf(error.text, sizeof(error.text), "%s: %s", function, text);
 }
 
-const char* errorText() noexcept {
-    const LastError& error = lastError();
+const char* error_text() noexcept {
+    const LastError& error = last_error();
     const char* text = error.source != nullptr ? error.source() : error.text;
     return text == nullptr ? "" : text;
 }
@@ -36,20 +36,20 @@ diopiError_t caught(const char* function) noexcept {
     try {
         throw;
     } catch (const Failure& failure) {
-        setErrorText(function, failure.what());
+        set_error_text(function, failure.what());
         return failure.status();
     } catch (const std::exception& exception) {
-        setErrorText(function, (std::string("an exception left the operator: ") + exception.what()).c_str());
+        set_error_text(function, (std::string("an exception left the operator: ") + exception.what()).c_str());
     } catch (...) {
-        setErrorText(function, "an exception of an unknown type left the operator");
+        set_error_text(function, "an exception of an unknown type left the operator");
     }
-    std::fprintf(stderr, "diopi: %s\n", errorText());
+    std::fprintf(stderr, "diopi: %s\n", error_text());
     return diopiErrorOccurred;
 }
 
 void say(const std::string& line) {
-    const std::string lineText = "diopi: " + line + "\n";
-    std::fwrite(lineText.data(), 1, lineText.size(), stderr);
+    const std::string line_text = "diopi: " + line + "\n";
+    std::fwrite(line_text.data(), 1, line_text.size(), stderr);
 }
 
 }  // namespace diopigen::dispatch

@@ -15,12 +15,12 @@ using contract::require;
 
 // Whose text diopiGetLastErrorString gives: of the library that answered last on this thread, or our own.
 using ErrorText = const char* (*)();
-void setErrorSource(ErrorText source);
+void set_error_source(ErrorText source);
 // Keeps a text of our own. Never fails; long texts are cut.
-void setErrorText(const char* function, const char* text) noexcept;
-const char* errorText() noexcept;
+void set_error_text(const char* function, const char* text) noexcept;
+const char* error_text() noexcept;
 
-const char* nameOf(diopiError_t status);  // emitted in entries.cpp
+const char* name_of(diopiError_t status);  // emitted in entries.cpp
 
 // To be called in a catch block: the status that the exception stands for. No exception crosses the C boundary.
 diopiError_t caught(const char* function) noexcept;

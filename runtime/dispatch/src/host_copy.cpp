@@ -22,23 +22,23 @@ void HostCopy::Destroy::operator()(diopiTensorHandle_t tensor) const { diopiHost
 
 HostCopy::HostCopy(diopiContextHandle_t ctx, Operands operands, Fetch fetch) : ctx_(ctx), operands_(operands) {
     for (const Operand& operand : operands) {
-        if (operand.kind == Kind::tensor) {
+        if (operand.kind == Kind::kTensor) {
             collect(operand, 0, operand.handle(), fetch);
-        } else if (operand.kind == Kind::tensors && operand.handles() != nullptr) {
+        } else if (operand.kind == Kind::kTensors && operand.handles() != nullptr) {
             for (int64_t i = 0; i < operand.count; ++i) {
                 collect(operand, i, operand.handles()[i], fetch);
             }
-        } else if (operand.kind == Kind::allocated) {
-            hasAllocated_ = true;
+        } else if (operand.kind == Kind::kAllocated) {
+            has_allocated_ = true;
         }
     }
-    if (hasAllocated_ && hasDevice_ && hasHost_) {
+    if (has_allocated_ && has_device_ && has_host_) {
         throw Failure(diopiErrorOccurred, "the tensors are on several devices");
     }
-    mergeRanges();
-    fetchRanges();
+    merge_ranges();
+    fetch_ranges();
     for (HostTensor& tensor : tensors_) {
-        const Range* range = rangeOf(tensor.info);
+        const Range* range = range_of(tensor.info);
         tensor.data = range == nullptr ? nullptr : range->data + (tensor.info.address - range->begin);
     }
 }
@@ -49,31 +49,31 @@ void HostCopy::collect(const Operand& operand, int64_t index, diopiTensorHandle_
     if (tensor == nullptr) {
         return;
     }
-    if (!isSparse(tensor)) {
-        collectDense(operand, index, tensor, fetch);
+    if (!is_sparse(tensor)) {
+        collect_dense(operand, index, tensor, fetch);
         return;
     }
     diopiConstTensorHandle_t part = nullptr;
     require(diopiGetTensorCrowIndices(tensor, &part), "diopiGetTensorCrowIndices");
-    collectDense(operand, index, part, fetch);
+    collect_dense(operand, index, part, fetch);
     require(diopiGetTensorColIndices(tensor, &part), "diopiGetTensorColIndices");
-    collectDense(operand, index, part, fetch);
+    collect_dense(operand, index, part, fetch);
     require(diopiGetTensorValues(tensor, &part), "diopiGetTensorValues");
-    collectDense(operand, index, part, fetch);
+    collect_dense(operand, index, part, fetch);
 }
 
-void HostCopy::collectDense(const Operand& operand, int64_t index, diopiConstTensorHandle_t tensor, Fetch fetch) {
+void HostCopy::collect_dense(const Operand& operand, int64_t index, diopiConstTensorHandle_t tensor, Fetch fetch) {
     TensorInfo info = inspect(tensor);
-    (info.device == diopi_device ? hasDevice_ : hasHost_) = true;
+    (info.device == diopi_device ? has_device_ : has_host_) = true;
     if (info.bytes > 0) {
-        const bool isRead = fetch == Fetch::all || operand.direction != Direction::out || !info.isGapless();
+        const bool is_read = fetch == Fetch::kAll || operand.direction != Direction::kOut || !info.is_gapless();
         const uintptr_t end = info.address + info.bytes;
-        ranges_.push_back({info.address, end, info.device, isRead, operand.isWritten(), {}, nullptr});
+        ranges_.push_back({info.address, end, info.device, is_read, operand.is_written(), {}, nullptr});
     }
     tensors_.push_back({&operand, index, std::move(info), nullptr});
 }
 
-void HostCopy::mergeRanges() {
+void HostCopy::merge_ranges() {
     std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
     std::vector<Range> merged;
     for (Range& range : ranges_) {
@@ -82,29 +82,29 @@ void HostCopy::mergeRanges() {
             continue;
         }
         Range& last = merged.back();
-        const bool isSame = range.begin == last.begin && range.end == last.end;
+        const bool is_same = range.begin == last.begin && range.end == last.end;
         last.end = std::max(last.end, range.end);
         // Of two different tensors in one range, neither may lose what only the other one writes.
-        last.isRead = last.isRead || range.isRead || !isSame;
-        last.isWritten = last.isWritten || range.isWritten;
+        last.is_read = last.is_read || range.is_read || !is_same;
+        last.is_written = last.is_written || range.is_written;
     }
     ranges_ = std::move(merged);
 }
 
-void HostCopy::fetchRanges() {
+void HostCopy::fetch_ranges() {
     for (Range& range : ranges_) {
         const uint64_t bytes = range.end - range.begin;
         // The copy is laid out as the original is, relative to boundaries that loads may ask for.
         const uint64_t shift = range.begin % kAlignment;
         range.memory.reset(static_cast<char*>(::operator new(bytes + shift, std::align_val_t{kAlignment})));
         range.data = range.memory.get() + shift;
-        if (range.isRead) {
-            require(diopiHostCopyFromStorage(ctx_, onDevice(range).get(), range.data, bytes), "copy to the host");
+        if (range.is_read) {
+            require(diopiHostCopyFromStorage(ctx_, on_device(range).get(), range.data, bytes), "copy to the host");
         }
     }
 }
 
-HostCopy::Range* HostCopy::rangeOf(const TensorInfo& info) {
+HostCopy::Range* HostCopy::range_of(const TensorInfo& info) {
     if (info.bytes == 0) {
         return nullptr;
     }
@@ -123,25 +123,25 @@ HostCopy::Handle HostCopy::wrapped(void* data, uint64_t bytes, const diopiSize_t
     return Handle(handle);
 }
 
-HostCopy::Handle HostCopy::onDevice(const Range& range) const {
+HostCopy::Handle HostCopy::on_device(const Range& range) const {
     const int64_t count = static_cast<int64_t>(range.end - range.begin);
     const int64_t one = 1;
     void* const data = reinterpret_cast<void*>(range.begin);
     return wrapped(data, range.end - range.begin, {&count, 1}, {&one, 1}, diopi_dtype_uint8, range.device);
 }
 
-diopiTensorHandle_t HostCopy::copyOfDense(diopiConstTensorHandle_t tensor) {
+diopiTensorHandle_t HostCopy::copy_of_dense(diopiConstTensorHandle_t tensor) {
     const TensorInfo info = inspect(tensor);
-    Range* const range = rangeOf(info);
+    Range* const range = range_of(info);
     void* const data = range == nullptr ? nullptr : range->data + (info.address - range->begin);
     // The copies keep the device of their tensors, so that the operator sees what the caller mixes. Not where it
     // allocates: it would get memory of the device.
-    const diopiDevice_t device = hasAllocated_ ? diopi_host : info.device;
+    const diopiDevice_t device = has_allocated_ ? diopi_host : info.device;
     handles_.push_back(wrapped(data, info.bytes, info.size(), info.stride(), info.dtype, device));
     return handles_.back().get();
 }
 
-diopiTensorHandle_t HostCopy::copyOf(diopiTensorHandle_t tensor) {
+diopiTensorHandle_t HostCopy::copy_of(diopiTensorHandle_t tensor) {
     if (tensor == nullptr) {
         return nullptr;
     }
@@ -151,7 +151,7 @@ diopiTensorHandle_t HostCopy::copyOf(diopiTensorHandle_t tensor) {
         }
     }
     diopiTensorHandle_t copy = nullptr;
-    if (isSparse(tensor)) {
+    if (is_sparse(tensor)) {
         diopiConstTensorHandle_t rows = nullptr;
         diopiConstTensorHandle_t columns = nullptr;
         diopiConstTensorHandle_t values = nullptr;
@@ -160,11 +160,12 @@ diopiTensorHandle_t HostCopy::copyOf(diopiTensorHandle_t tensor) {
         require(diopiGetTensorValues(tensor, &values), "diopiGetTensorValues");
         diopiSize_t size{};
         require(diopiGetTensorShape(tensor, &size), "diopiGetTensorShape");
-        require(diopiHostCreateSparseCsr(&copy, &size, copyOfDense(rows), copyOfDense(columns), copyOfDense(values)),
-                "diopiHostCreateSparseCsr");
+        require(
+            diopiHostCreateSparseCsr(&copy, &size, copy_of_dense(rows), copy_of_dense(columns), copy_of_dense(values)),
+            "diopiHostCreateSparseCsr");
         handles_.emplace_back(copy);
     } else {
-        copy = copyOfDense(tensor);
+        copy = copy_of_dense(tensor);
     }
     known_.emplace_back(tensor, copy);
     return copy;
@@ -172,17 +173,17 @@ diopiTensorHandle_t HostCopy::copyOf(diopiTensorHandle_t tensor) {
 
 void HostCopy::substitute() {
     for (const Operand& operand : operands_) {
-        if (operand.kind == Kind::tensor) {
+        if (operand.kind == Kind::kTensor) {
             diopiTensorHandle_t& slot = operand.handle();
-            const diopiTensorHandle_t copy = copyOf(slot);
+            const diopiTensorHandle_t copy = copy_of(slot);
             replaced_.push_back({&slot, slot, copy});
             slot = copy;
-        } else if (operand.kind == Kind::tensors && operand.handles() != nullptr) {
+        } else if (operand.kind == Kind::kTensors && operand.handles() != nullptr) {
             List& list = lists_.emplace_back();
             list.operand = &operand;
             list.original = operand.handles();
             for (int64_t i = 0; i < operand.count; ++i) {
-                list.handles.push_back(copyOf(list.original[i]));
+                list.handles.push_back(copy_of(list.original[i]));
             }
             operand.handles() = list.handles.data();
         }
@@ -200,7 +201,7 @@ void HostCopy::restore() {
     lists_.clear();
 }
 
-void HostCopy::moveAllocated(diopiTensorHandle_t& allocated) {
+void HostCopy::move_allocated(diopiTensorHandle_t& allocated) {
     const TensorInfo info = inspect(allocated);
     const diopiSize_t size = info.size();
     const diopiSize_t stride = info.stride();
@@ -214,21 +215,21 @@ void HostCopy::moveAllocated(diopiTensorHandle_t& allocated) {
     allocated = moved;
 }
 
-void HostCopy::writeBack() {
+void HostCopy::write_back() {
     for (const Range& range : ranges_) {
-        if (range.isWritten) {
-            require(diopiHostCopyToStorage(ctx_, onDevice(range).get(), range.data, range.end - range.begin),
+        if (range.is_written) {
+            require(diopiHostCopyToStorage(ctx_, on_device(range).get(), range.data, range.end - range.begin),
                     "copy to the device");
         }
     }
-    if (!hasDevice_) {
+    if (!has_device_) {
         return;
     }
     for (const Operand& operand : operands_) {
-        if (operand.kind == Kind::allocated && operand.handles() != nullptr) {
+        if (operand.kind == Kind::kAllocated && operand.handles() != nullptr) {
             for (int64_t i = 0; i < operand.count; ++i) {
                 if (operand.handles()[i] != nullptr) {
-                    moveAllocated(operand.handles()[i]);
+                    move_allocated(operand.handles()[i]);
                 }
             }
         }

@@ -16,7 +16,7 @@
 namespace diopigen::dispatch {
 
 // What is copied from the device at first: what the operator reads, or everything.
-enum class Fetch { read, all };
+enum class Fetch { kRead, kAll };
 
 // A dense tensor of the call: its form, and where its elements are in host memory.
 struct HostTensor {
@@ -39,7 +39,7 @@ class HostCopy {
     void restore();
 
     // Copies what the operator has written to the device, and moves tensors that it made there.
-    void writeBack();
+    void write_back();
 
     // Also those that the operator made, after a call.
     const std::vector<HostTensor>& tensors() const { return tensors_; }
@@ -57,8 +57,8 @@ class HostCopy {
         uintptr_t begin;
         uintptr_t end;
         diopiDevice_t device;
-        bool isRead;
-        bool isWritten;
+        bool is_read;
+        bool is_written;
         std::unique_ptr<char, Free> memory;
         char* data;
     };
@@ -75,22 +75,22 @@ class HostCopy {
     };
 
     void collect(const Operand& operand, int64_t index, diopiTensorHandle_t tensor, Fetch fetch);
-    void collectDense(const Operand& operand, int64_t index, diopiConstTensorHandle_t tensor, Fetch fetch);
-    void mergeRanges();
-    void fetchRanges();
-    Range* rangeOf(const TensorInfo& info);
-    diopiTensorHandle_t copyOf(diopiTensorHandle_t tensor);
-    diopiTensorHandle_t copyOfDense(diopiConstTensorHandle_t tensor);
+    void collect_dense(const Operand& operand, int64_t index, diopiConstTensorHandle_t tensor, Fetch fetch);
+    void merge_ranges();
+    void fetch_ranges();
+    Range* range_of(const TensorInfo& info);
+    diopiTensorHandle_t copy_of(diopiTensorHandle_t tensor);
+    diopiTensorHandle_t copy_of_dense(diopiConstTensorHandle_t tensor);
     Handle wrapped(void* data, uint64_t bytes, const diopiSize_t& size, const diopiSize_t& stride, diopiDtype_t dtype,
                    diopiDevice_t device) const;
-    Handle onDevice(const Range& range) const;
-    void moveAllocated(diopiTensorHandle_t& allocated);
+    Handle on_device(const Range& range) const;
+    void move_allocated(diopiTensorHandle_t& allocated);
 
     diopiContextHandle_t ctx_;
     Operands operands_;
-    bool hasAllocated_ = false;
-    bool hasDevice_ = false;
-    bool hasHost_ = false;
+    bool has_allocated_ = false;
+    bool has_device_ = false;
+    bool has_host_ = false;
     std::vector<Range> ranges_;
     std::vector<HostTensor> tensors_;
     std::vector<Handle> handles_;

@@ -57,24 +57,24 @@ void write() {
 
 }  // namespace
 
-std::optional<Left> leftWith(const Entry& entry, diopiError_t status) {
+std::optional<Left> left_with(const Entry& entry, diopiError_t status) {
     if (!isLeft(status)) {
         return std::nullopt;
     }
     if (entry.vendor == nullptr) {
         return Left{};
     }
-    return Left{nameOf(status), reasonOf(vendorErrorText(), entry.name)};
+    return Left{name_of(status), reasonOf(vendor_error_text(), entry.name)};
 }
 
 std::string describe(const Left& left) {
-    if (left.isMissing()) {
+    if (left.is_missing()) {
         return "no such function";
     }
     return left.text.empty() ? std::string(left.status) + " without a text" : left.status + (": " + left.text);
 }
 
-void reportFallbacks(const std::string& path) {
+void report_fallbacks(const std::string& path) {
     if (!std::ofstream(path, std::ios::app)) {
         throw Failure(diopiErrorOccurred, "DIOPI_FALLBACK_REPORT is '" + path + "', which cannot be written");
     }
@@ -85,10 +85,10 @@ void reportFallbacks(const std::string& path) {
     std::atexit(&write);
 }
 
-void countFallback(const Entry& entry, const Left& left) {
+void count_fallback(const Entry& entry, const Left& left) {
     Report& all = report();
     const std::lock_guard<std::mutex> lock(all.mutex);
-    Counts::key_type key{entry.name, left.isMissing() ? "" : left.status, left.text};
+    Counts::key_type key{entry.name, left.is_missing() ? "" : left.status, left.text};
     if (all.counts.size() >= kMostLines && all.counts.count(key) == 0) {
         std::get<2>(key) = "other reasons";
     }

@@ -23,10 +23,10 @@ namespace diopigen::dispatch {
 
 namespace {
 
-ErrorText vendorText = nullptr;
-ErrorText referenceText = nullptr;
+ErrorText vendor_text = nullptr;
+ErrorText reference_text = nullptr;
 int (*vendorFinalize)() = nullptr;
-void* vendorHandle = nullptr;
+void* vendor_handle = nullptr;
 
 // The value of a variable. Throws where it is none of those that specs/environment.yaml declares.
 std::string setting(const char* name) {
@@ -37,9 +37,9 @@ std::string setting(const char* name) {
 }
 
 // A file in the folder of this library.
-std::string inOwnFolder(const char* file) {
+std::string in_own_folder(const char* file) {
     Dl_info info{};
-    if (dladdr(reinterpret_cast<void*>(&inOwnFolder), &info) == 0 || info.dli_fname == nullptr) {
+    if (dladdr(reinterpret_cast<void*>(&in_own_folder), &info) == 0 || info.dli_fname == nullptr) {
         return file;
     }
     const std::string own = info.dli_fname;
@@ -85,18 +85,18 @@ bool matches(const std::optional<std::regex>& pattern, const char* name) {
     return pattern && std::regex_search(name, *pattern);
 }
 
-FallbackMode fallbackMode() {
+FallbackMode fallback_mode() {
     const std::string text = setting("DIOPI_FALLBACK");
-    return text == "off" ? FallbackMode::off : text == "log" ? FallbackMode::log : FallbackMode::warn;
+    return text == "off" ? FallbackMode::kOff : text == "log" ? FallbackMode::kLog : FallbackMode::kWarn;
 }
 
-ValidationMode validationMode() {
+ValidationMode validation_mode() {
     const std::string text = setting("DIOPI_VALIDATE");
-    return text == "log" ? ValidationMode::log : text == "refuse" ? ValidationMode::reject : ValidationMode::off;
+    return text == "log" ? ValidationMode::kLog : text == "refuse" ? ValidationMode::kReject : ValidationMode::kOff;
 }
 
 // A misspelt switch would be ignored without a word.
-void warnOfUnknownVariables() {
+void warn_of_unknown_variables() {
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
         const std::string_view text = *entry;
         const std::string_view name = text.substr(0, text.find('='));
@@ -107,26 +107,26 @@ void warnOfUnknownVariables() {
     }
 }
 
-void fillEntries(void* vendor, void* reference, const Switches& switches) {
+void fill_entries(void* vendor, void* reference, const Switches& switches) {
     const std::optional<std::regex> logged = expression("DIOPI_LOG");
     const std::optional<std::regex> compared = expression("DIOPI_COMPARE");
     const std::optional<std::regex> dumped = expression("DIOPI_DUMP");
     if (compared && reference == nullptr) {
         throw Failure(diopiErrorOccurred, "DIOPI_COMPARE needs the reference library: set DIOPI_REFERENCE_LIBRARY");
     }
-    for (int i = 0; i < entryCount; ++i) {
+    for (int i = 0; i < entry_count; ++i) {
         Entry& entry = entries[i];
         entry.vendor = symbol<Function>(vendor, entry.name);
         entry.reference = reference == nullptr ? nullptr : symbol<Function>(reference, entry.name);
-        entry.isLogged = matches(logged, entry.name);
-        entry.isCompared = matches(compared, entry.name) && entry.vendor != nullptr && entry.reference != nullptr;
-        entry.isDumped = matches(dumped, entry.name);
-        entry.isValidated = switches.validation != ValidationMode::off;
+        entry.is_logged = matches(logged, entry.name);
+        entry.is_compared = matches(compared, entry.name) && entry.vendor != nullptr && entry.reference != nullptr;
+        entry.is_dumped = matches(dumped, entry.name);
+        entry.is_validated = switches.validation != ValidationMode::kOff;
     }
-    for (int i = 0; i < entryCount; ++i) {
+    for (int i = 0; i < entry_count; ++i) {
         Entry& entry = entries[i];
-        const bool isWatched = entry.isLogged || entry.isCompared || entry.isDumped || entry.isValidated;
-        if (!switches.timing && !isWatched) {
+        const bool is_watched = entry.is_logged || entry.is_compared || entry.is_dumped || entry.is_validated;
+        if (!switches.timing && !is_watched) {
             entry.direct.store(entry.vendor, std::memory_order_release);
         }
     }
@@ -134,53 +134,53 @@ void fillEntries(void* vendor, void* reference, const Switches& switches) {
 
 Libraries load() {
     Libraries found;
-    warnOfUnknownVariables();
-    found.switches.fallback = fallbackMode();
+    warn_of_unknown_variables();
+    found.switches.fallback = fallback_mode();
     found.switches.timing = setting("DIOPI_TIMING") == "1";
-    found.switches.validation = validationMode();
-    found.switches.validatesValues = setting("DIOPI_VALIDATE_VALUES") == "1";
+    found.switches.validation = validation_mode();
+    found.switches.validates_values = setting("DIOPI_VALIDATE_VALUES") == "1";
     const std::string folder = environment::text("DIOPI_DUMP_FOLDER");
-    found.switches.dumpFolder = folder.empty() ? found.switches.dumpFolder : folder;
+    found.switches.dump_folder = folder.empty() ? found.switches.dump_folder : folder;
 
-    found.vendorPath = environment::text("DIOPI_VENDOR_LIBRARY");
-    found.vendorPath = found.vendorPath.empty() ? inOwnFolder("libdiopi_impl.so") : found.vendorPath;
-    void* const vendor = opened(found.vendorPath, "the vendor's library", "DIOPI_VENDOR_LIBRARY");
+    found.vendor_path = environment::text("DIOPI_VENDOR_LIBRARY");
+    found.vendor_path = found.vendor_path.empty() ? in_own_folder("libdiopi_impl.so") : found.vendor_path;
+    void* const vendor = opened(found.vendor_path, "the vendor's library", "DIOPI_VENDOR_LIBRARY");
 
-    vendorHandle = vendor;
+    vendor_handle = vendor;
 
-    found.referencePath = environment::text("DIOPI_REFERENCE_LIBRARY");
+    found.reference_path = environment::text("DIOPI_REFERENCE_LIBRARY");
     struct stat unused {};
-    const std::string usual = inOwnFolder("libdiopi_reference.so");
-    if (found.referencePath.empty() && stat(usual.c_str(), &unused) == 0) {
-        found.referencePath = usual;
+    const std::string usual = in_own_folder("libdiopi_reference.so");
+    if (found.reference_path.empty() && stat(usual.c_str(), &unused) == 0) {
+        found.reference_path = usual;
     }
-    void* const reference = found.referencePath.empty()
+    void* const reference = found.reference_path.empty()
                                 ? nullptr
-                                : opened(found.referencePath, "the reference library", "DIOPI_REFERENCE_LIBRARY");
+                                : opened(found.reference_path, "the reference library", "DIOPI_REFERENCE_LIBRARY");
 
     using Text = const char* (*)();
     const auto name = symbol<Text>(vendor, "diopiGetVendorName");
     const auto version = symbol<Text>(vendor, "diopiGetImplVersion");
-    vendorText = symbol<Text>(vendor, "diopiGetLastErrorString");
-    referenceText = reference == nullptr ? nullptr : symbol<Text>(reference, "diopiGetLastErrorString");
+    vendor_text = symbol<Text>(vendor, "diopiGetLastErrorString");
+    reference_text = reference == nullptr ? nullptr : symbol<Text>(reference, "diopiGetLastErrorString");
     vendorFinalize = symbol<int (*)()>(vendor, "finalizeLibrary");
     // The reference library's own initLibrary is not called: it would register a device of its own.
     const auto initialize = symbol<int (*)()>(vendor, "initLibrary");
     if (initialize != nullptr) {
         const int status = initialize();
         if (status != 0) {
-            const char* const text = vendorText == nullptr ? nullptr : vendorText();
-            throw Failure(diopiErrorOccurred, "initLibrary of " + found.vendorPath + " returns " +
+            const char* const text = vendor_text == nullptr ? nullptr : vendor_text();
+            throw Failure(diopiErrorOccurred, "initLibrary of " + found.vendor_path + " returns " +
                                                   std::to_string(status) +
                                                   (text == nullptr || *text == '\0' ? "" : std::string(": ") + text));
         }
     }
-    found.vendorName = name == nullptr ? "" : name();
-    found.vendorVersion = version == nullptr ? "" : version();
-    fillEntries(vendor, reference, found.switches);
+    found.vendor_name = name == nullptr ? "" : name();
+    found.vendor_version = version == nullptr ? "" : version();
+    fill_entries(vendor, reference, found.switches);
     if (const std::string report = environment::text("DIOPI_FALLBACK_REPORT"); !report.empty()) {
-        reportFallbacks(report);
-        found.switches.reportsFallbacks = true;
+        report_fallbacks(report);
+        found.switches.reports_fallbacks = true;
     }
     return found;
 }
@@ -210,14 +210,14 @@ const Libraries& libraries() {
     return *loaded.found;
 }
 
-void* vendorSymbol(const char* name) { return dlsym(vendorHandle, name); }
+void* vendor_symbol(const char* name) { return dlsym(vendor_handle, name); }
 
-int finalizeVendor() { return vendorFinalize == nullptr ? 0 : vendorFinalize(); }
+int finalize_vendor() { return vendorFinalize == nullptr ? 0 : vendorFinalize(); }
 
-void useVendorErrorText() { setErrorSource(vendorText); }
+void use_vendor_error_text() { set_error_source(vendor_text); }
 
-void useReferenceErrorText() { setErrorSource(referenceText); }
+void use_reference_error_text() { set_error_source(reference_text); }
 
-const char* vendorErrorText() { return vendorText == nullptr ? nullptr : vendorText(); }
+const char* vendor_error_text() { return vendor_text == nullptr ? nullptr : vendor_text(); }
 
 }  // namespace diopigen::dispatch

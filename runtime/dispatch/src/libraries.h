@@ -6,23 +6,23 @@
 
 namespace diopigen::dispatch {
 
-enum class FallbackMode { off, warn, log };
-enum class ValidationMode { off, log, reject };
+enum class FallbackMode { kOff, kWarn, kLog };
+enum class ValidationMode { kOff, kLog, kReject };
 
 struct Switches {
-    FallbackMode fallback = FallbackMode::warn;
-    std::string dumpFolder = "diopi_dump";
+    FallbackMode fallback = FallbackMode::kWarn;
+    std::string dump_folder = "diopi_dump";
     bool timing = false;
-    ValidationMode validation = ValidationMode::off;
-    bool validatesValues = false;
-    bool reportsFallbacks = false;
+    ValidationMode validation = ValidationMode::kOff;
+    bool validates_values = false;
+    bool reports_fallbacks = false;
 };
 
 struct Libraries {
-    std::string vendorPath;
-    std::string referencePath;  // empty where there is none
-    std::string vendorName;     // as diopiGetVendorName of the vendor says it
-    std::string vendorVersion;
+    std::string vendor_path;
+    std::string reference_path;  // empty where there is none
+    std::string vendor_name;     // as diopiGetVendorName of the vendor says it
+    std::string vendor_version;
     Switches switches;
 };
 
@@ -31,17 +31,17 @@ struct Libraries {
 const Libraries& libraries();
 
 // A function of the vendor by its name, null where it has none.
-void* vendorSymbol(const char* name);
+void* vendor_symbol(const char* name);
 
 // Calls finalizeLibrary of the vendor, if the library was loaded. 0 on success.
-int finalizeVendor();
+int finalize_vendor();
 
 // diopiGetLastErrorString answers with the text of the vendor, or of the reference library, from now on.
-void useVendorErrorText();
-void useReferenceErrorText();
+void use_vendor_error_text();
+void use_reference_error_text();
 
 // The vendor's own text now; may be null.
-const char* vendorErrorText();
+const char* vendor_error_text();
 
 }  // namespace diopigen::dispatch
 

@@ -19,7 +19,7 @@ namespace {
 
 uint64_t sum(const char* function, std::atomic<uint64_t> Entry::*member) {
     uint64_t total = 0;
-    for (int i = 0; i < dispatch::entryCount; ++i) {
+    for (int i = 0; i < dispatch::entry_count; ++i) {
         const Entry& entry = dispatch::entries[i];
         if (function == nullptr || std::strcmp(entry.name, function) == 0) {
             total += (entry.*member).load(std::memory_order_relaxed);
@@ -29,12 +29,12 @@ uint64_t sum(const char* function, std::atomic<uint64_t> Entry::*member) {
 }
 
 // The table of DIOPI_TIMING, the longest first.
-void printTimes() {
+void print_times() {
     std::vector<const Entry*> called;
     uint64_t total = 0;
-    for (int i = 0; i < dispatch::entryCount; ++i) {
+    for (int i = 0; i < dispatch::entry_count; ++i) {
         const Entry& entry = dispatch::entries[i];
-        if (entry.vendorCalls + entry.fallbacks > 0) {
+        if (entry.vendor_calls + entry.fallbacks > 0) {
             called.push_back(&entry);
             total += entry.nanoseconds;
         }
@@ -47,10 +47,10 @@ void printTimes() {
                   "mean us", "share");
     text += line;
     for (const Entry* entry : called) {
-        const uint64_t calls = entry->vendorCalls + entry->fallbacks;
+        const uint64_t calls = entry->vendor_calls + entry->fallbacks;
         const auto nanoseconds = static_cast<double>(entry->nanoseconds);
         std::snprintf(line, sizeof(line), "%-40s %10llu %10llu %12.3f %12.1f %5.1f%%\n", entry->name,
-                      static_cast<unsigned long long>(entry->vendorCalls),
+                      static_cast<unsigned long long>(entry->vendor_calls),
                       static_cast<unsigned long long>(entry->fallbacks), nanoseconds / 1e6,
                       nanoseconds / 1e3 / static_cast<double>(calls),
                       total == 0 ? 0.0 : 100 * nanoseconds / static_cast<double>(total));
@@ -69,7 +69,7 @@ uint64_t diopigenFallbackCount(const char* function) { return sum(function, &Ent
 uint64_t diopigenDifferenceCount(const char* function) { return sum(function, &Entry::differences); }
 
 const char* diopiGetVendorName() try {
-    static const std::string name = dispatch::libraries().vendorName;
+    static const std::string name = dispatch::libraries().vendor_name;
     return name.c_str();
 } catch (...) {
     dispatch::caught("diopiGetVendorName");
@@ -77,14 +77,14 @@ const char* diopiGetVendorName() try {
 }
 
 const char* diopiGetImplVersion() try {
-    static const std::string version = dispatch::libraries().vendorVersion;
+    static const std::string version = dispatch::libraries().vendor_version;
     return version.c_str();
 } catch (...) {
     dispatch::caught("diopiGetImplVersion");
     return "";
 }
 
-const char* diopiGetLastErrorString() { return dispatch::errorText(); }
+const char* diopiGetLastErrorString() { return dispatch::error_text(); }
 
 int32_t initLibrary(void) try {
     dispatch::libraries();
@@ -97,9 +97,9 @@ int32_t initLibrary(void) try {
 int32_t finalizeLibrary(void) try {
     const dispatch::Libraries& loaded = dispatch::libraries();
     if (loaded.switches.timing) {
-        printTimes();
+        print_times();
     }
-    return dispatch::finalizeVendor();
+    return dispatch::finalize_vendor();
 } catch (...) {
     dispatch::caught("finalizeLibrary");
     return 1;

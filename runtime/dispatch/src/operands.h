@@ -13,12 +13,12 @@ namespace diopigen::dispatch {
 using contract::describe;
 using contract::Direction;
 using contract::inspect;
-using contract::isSparse;
+using contract::is_sparse;
 using contract::Kind;
 using contract::Operand;
 using contract::Operands;
 using contract::TensorInfo;
-using contract::textOf;
+using contract::text_of;
 
 }  // namespace diopigen::dispatch
 

@@ -36,7 +36,7 @@ class Caller {
 // Tries the short way, straight to the vendor's function. False where there is more to a call of this operator, or
 // where the vendor leaves it to others: `status` is what it returned then, and diopiSuccess where it was not called.
 template <typename Callable>
-inline bool isServed(Entry& entry, const Callable& call, diopiError_t& status) {
+inline bool is_served(Entry& entry, const Callable& call, diopiError_t& status) {
     const Function direct = entry.direct.load(std::memory_order_acquire);
     if (__builtin_expect(direct == nullptr, 0)) {
         return false;
@@ -48,7 +48,7 @@ inline bool isServed(Entry& entry, const Callable& call, diopiError_t& status) {
     if (isLeft(status)) {
         return false;
     }
-    useVendorErrorText();
+    use_vendor_error_text();
     return true;
 }
 
@@ -56,16 +56,16 @@ inline bool isServed(Entry& entry, const Callable& call, diopiError_t& status) {
 template <typename Target, typename... Arguments>
 diopiError_t forward(const char* name, Target /*alike*/, Arguments... arguments) {
     libraries();  // loaded at the first call
-    void* const found = vendorSymbol(name);
+    void* const found = vendor_symbol(name);
     if (found == nullptr) {
-        setErrorText(name, "the vendor's library does not have it");
+        set_error_text(name, "the vendor's library does not have it");
         return diopiNoImplement;
     }
-    useVendorErrorText();
+    use_vendor_error_text();
     return reinterpret_cast<Target>(found)(arguments...);
 }
 
-// The long way: loads the libraries, falls back, and does what the switches say. `status` is that of isServed().
+// The long way: loads the libraries, falls back, and does what the switches say. `status` is that of is_served().
 diopiError_t run(Entry& entry, diopiContextHandle_t ctx, Operands operands, Caller call, diopiError_t status);
 
 }  // namespace diopigen::dispatch

@@ -11,8 +11,8 @@
 namespace diopigen::dispatch {
 
 // The first check that a call violates, with the status and the text for its caller; none for a legal call. Elements of
-// tensors are read only where `readsElements`.
-std::optional<Failure> violation(const Entry& entry, diopiContextHandle_t ctx, Operands operands, bool readsElements);
+// tensors are read only where `reads_elements`.
+std::optional<Failure> violation(const Entry& entry, diopiContextHandle_t ctx, Operands operands, bool reads_elements);
 
 }  // namespace diopigen::dispatch
 

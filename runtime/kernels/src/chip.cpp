@@ -19,7 +19,7 @@ struct LayoutFacts {
     uint32_t bit;
     const char* name;
     std::size_t rank;
-    bool channelsLast;
+    bool channels_last;
 };
 
 constexpr LayoutFacts kLayouts[] = {
@@ -27,7 +27,7 @@ constexpr LayoutFacts kLayouts[] = {
     {NHWC, "NHWC", 4, true}, {NCDHW, "NCDHW", 5, false}, {NDHWC, "NDHWC", 5, true},
 };
 
-std::string layoutNames(uint32_t mask) {
+std::string layout_names(uint32_t mask) {
     std::string names;
     for (const LayoutFacts& layout : kLayouts) {
         if ((mask & layout.bit) != 0) {
@@ -39,7 +39,7 @@ std::string layoutNames(uint32_t mask) {
 
 /// Whether a tensor without gaps is in this order; where there is one element at most along a dimension, its stride
 /// does not matter.
-bool fits(const Buffer& buffer, bool channelsLast) {
+bool fits(const Buffer& buffer, bool channels_last) {
     const std::size_t rank = buffer.shape.size();
     int64_t expected = 1;
     const auto dense = [&](std::size_t own) {
@@ -52,28 +52,28 @@ bool fits(const Buffer& buffer, bool channelsLast) {
     if (std::count(buffer.shape.begin(), buffer.shape.end(), 0) > 0) {
         return true;
     }
-    bool good = !channelsLast || dense(1);
+    bool good = !channels_last || dense(1);
     for (std::size_t dim = rank; dim-- > 0;) {
-        good = good && ((channelsLast && dim == 1) || dense(dim));
+        good = good && ((channels_last && dim == 1) || dense(dim));
     }
     return good;
 }
 
 /// Whether one of the layouts that are about the rank of the tensor, if there are such, is the tensor's.
-bool fitsOneOf(const Buffer& buffer, uint32_t layouts) {
+bool fits_one_of(const Buffer& buffer, uint32_t layouts) {
     if (layouts == 0 || (layouts & ND) != 0) {
         return true;
     }
-    bool isRestricted = false;
+    bool is_restricted = false;
     for (const LayoutFacts& layout : kLayouts) {
         if ((layouts & layout.bit) != 0 && layout.rank == buffer.shape.size()) {
-            if (fits(buffer, layout.channelsLast)) {
+            if (fits(buffer, layout.channels_last)) {
                 return true;
             }
-            isRestricted = true;
+            is_restricted = true;
         }
     }
-    return !isRestricted;
+    return !is_restricted;
 }
 
 /// What an operator takes: its own limits, and those of the chip where it has none.
@@ -88,20 +88,20 @@ struct Limits {
     std::size_t maxRank;
     uint64_t alignment;
 
-    bool takeDtype(const Buffer& buffer) const { return !buffer.isTensor || (dtypes & bitOf(buffer.dtype)) != 0; }
+    bool take_dtype(const Buffer& buffer) const { return !buffer.isTensor || (dtypes & bitOf(buffer.dtype)) != 0; }
     /// Bytes that the start of a buffer is behind a multiple of the alignment.
     uint64_t misalignment(const Buffer& buffer) const {
         return buffer.bytes > 0 && alignment > 1 ? reinterpret_cast<uintptr_t>(buffer.pointer) % alignment : 0;
     }
-    bool takeForm(const Buffer& buffer) const {
+    bool take_form(const Buffer& buffer) const {
         const std::size_t rank = buffer.shape.size();
-        return !buffer.isTensor || (buffer.stride.size() == rank && rank <= maxRank && fitsOneOf(buffer, layouts));
+        return !buffer.isTensor || (buffer.stride.size() == rank && rank <= maxRank && fits_one_of(buffer, layouts));
     }
 };
 
 /// What is wrong with a buffer that the limits do not take.
 std::string objection(const Limits& limits, const Buffer& buffer) {
-    if (!limits.takeDtype(buffer)) {
+    if (!limits.take_dtype(buffer)) {
         return std::string("is ") + dtypeName(buffer.dtype) + "; it takes " + dtypeNames(limits.dtypes);
     }
     if (const uint64_t behind = limits.misalignment(buffer); behind != 0) {
@@ -115,16 +115,16 @@ std::string objection(const Limits& limits, const Buffer& buffer) {
         return "has " + std::to_string(rank) + " dimensions; it takes at most " + std::to_string(limits.maxRank);
     }
     return "has shape " + describe(buffer.shape) + " and strides " + describe(buffer.stride) + "; it takes " +
-           layoutNames(limits.layouts);
+           layout_names(limits.layouts);
 }
 
-std::string_view withoutPart(const char* name) {
+std::string_view without_part(const char* name) {
     const std::string_view full(name);
     return full.substr(0, full.find('/'));
 }
 
 /// Whether `name`, without the part behind a slash, is that of the operator.
-bool isNamed(const NativeOperator& native, const char* name) {
+bool is_named(const NativeOperator& native, const char* name) {
     const char* own = native.name;
     while (*own != '\0' && *own == *name) {
         ++own;
@@ -143,13 +143,13 @@ const NativeOperator* findOperator(const Chip& chip, const char* name) {
     std::atomic<const NativeOperator*>& entry = recent[reinterpret_cast<uintptr_t>(name) / 8 % kRecent];
     const NativeOperator* const slot = entry.load(std::memory_order_relaxed);
     const NativeOperator* const end = chip.operators + chip.operatorCount;
-    const bool isOfChip = std::less_equal<>()(chip.operators, slot) && std::less<>()(slot, end);
-    if (isOfChip && isNamed(*slot, name)) {
+    const bool is_of_chip = std::less_equal<>()(chip.operators, slot) && std::less<>()(slot, end);
+    if (is_of_chip && is_named(*slot, name)) {
         return slot;
     }
-    const std::string_view expected = withoutPart(name);
-    const auto isBefore = [](const NativeOperator& one, std::string_view other) { return one.name < other; };
-    const NativeOperator* const found = std::lower_bound(chip.operators, end, expected, isBefore);
+    const std::string_view expected = without_part(name);
+    const auto is_before = [](const NativeOperator& one, std::string_view other) { return one.name < other; };
+    const NativeOperator* const found = std::lower_bound(chip.operators, end, expected, is_before);
     if (found == end || expected != found->name) {
         return nullptr;
     }
@@ -161,15 +161,15 @@ Status admits(const Chip& chip, const char* name, const Buffer* buffers, std::si
     static constexpr NativeOperator kAny{"", 0, 0, 0};
     const NativeOperator* const native = chip.operatorCount == 0 ? &kAny : findOperator(chip, name);
     if (native == nullptr) {
-        return {Code::unsupported, std::string(withoutPart(name)) + " is no native operator of " + chip.name};
+        return {Code::unsupported, std::string(without_part(name)) + " is no native operator of " + chip.name};
     }
     const Limits limits(chip, *native);
     for (std::size_t i = 0; i < count; ++i) {
-        const bool takesDtype = limits.takeDtype(buffers[i]);
-        if (!takesDtype || limits.misalignment(buffers[i]) != 0 || !limits.takeForm(buffers[i])) {
-            return {takesDtype ? Code::unsupported : Code::unsupportedDtype, std::string(name) + " on " + chip.name +
-                                                                                 ": buffer " + std::to_string(i) + " " +
-                                                                                 objection(limits, buffers[i])};
+        const bool takes_dtype = limits.take_dtype(buffers[i]);
+        if (!takes_dtype || limits.misalignment(buffers[i]) != 0 || !limits.take_form(buffers[i])) {
+            return {takes_dtype ? Code::unsupported : Code::unsupportedDtype, std::string(name) + " on " + chip.name +
+                                                                                  ": buffer " + std::to_string(i) +
+                                                                                  " " + objection(limits, buffers[i])};
         }
     }
     return {};

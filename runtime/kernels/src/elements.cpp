@@ -54,7 +54,7 @@ struct Bool {
 };
 
 template <typename Visit, typename Otherwise>
-void withFormat(diopiDtype_t dtype, Visit&& visit, Otherwise&& otherwise) {
+void with_format(diopiDtype_t dtype, Visit&& visit, Otherwise&& otherwise) {
     switch (dtype) {
         case diopi_dtype_float32:
             return visit(Float32());
@@ -88,8 +88,8 @@ void withFormat(diopiDtype_t dtype, Visit&& visit, Otherwise&& otherwise) {
 }
 
 template <typename Visit>
-void withFormat(diopiDtype_t dtype, Visit&& visit) {
-    withFormat(dtype, visit, [dtype] {
+void with_format(diopiDtype_t dtype, Visit&& visit) {
+    with_format(dtype, visit, [dtype] {
         throw std::invalid_argument(std::string("elements of the dtype ") + dtypeName(dtype) +
                                     " cannot be loaded or stored");
     });
@@ -115,11 +115,11 @@ struct Dimensions {
     }
 
     /// Whether the last two dimensions are a matrix that is transposed in memory.
-    bool isTransposed() const { return sizes.size() > 1 && pitches[sizes.size() - 2] == 1 && pitches.back() != 1; }
+    bool is_transposed() const { return sizes.size() > 1 && pitches[sizes.size() - 2] == 1 && pitches.back() != 1; }
 
     /// `visit(offset)` with the first element for every index of all but the last `inner` dimensions, in order.
     template <typename Visit>
-    void forOuter(size_t inner, Visit&& visit) const {
+    void for_outer(size_t inner, Visit&& visit) const {
         const size_t outer = sizes.size() - inner;
         int64_t count = 1, offset = 0;
         for (size_t d = 0; d < outer; ++d) {
@@ -142,12 +142,12 @@ struct Dimensions {
 
 // Calls `run(first, offset, count, pitch)` for runs of elements in row-major order that lie `pitch` apart.
 template <typename Run>
-void forRuns(const Shape& shape, const Shape& stride, Run&& run) {
+void for_runs(const Shape& shape, const Shape& stride, Run&& run) {
     const Dimensions all(shape, stride);
     const size_t inner = all.sizes.empty() ? 0 : 1;
     const int64_t count = inner == 0 ? 1 : all.sizes.back(), pitch = inner == 0 ? 0 : all.pitches.back();
     int64_t first = 0;
-    all.forOuter(inner, [&](int64_t offset) {
+    all.for_outer(inner, [&](int64_t offset) {
         run(first, offset, count, pitch);
         first += count;
     });
@@ -157,11 +157,11 @@ void forRuns(const Shape& shape, const Shape& stride, Run&& run) {
 // `pitch` apart: those of matrices that are transposed in memory, in blocks, so that what a cache line has is used
 // while it is near.
 template <typename Run>
-void forTransposedRuns(const Dimensions& all, Run&& run) {
+void for_transposed_runs(const Dimensions& all, Run&& run) {
     constexpr int64_t kBlock = 16;
     const int64_t rows = all.sizes[all.sizes.size() - 2], columns = all.sizes.back(), pitch = all.pitches.back();
     int64_t start = 0;
-    all.forOuter(2, [&](int64_t offset) {
+    all.for_outer(2, [&](int64_t offset) {
         for (int64_t row = 0; row < rows; row += kBlock) {
             const int64_t height = std::min(kBlock, rows - row);
             for (int64_t column = 0; column < columns; ++column) {
@@ -174,7 +174,7 @@ void forTransposedRuns(const Dimensions& all, Run&& run) {
 
 // to[i] = convert(from[i]) of arrays without gaps.
 template <typename From, typename To, typename Convert>
-void convertArray(const From* from, To* to, int64_t count, const Convert& convert) {
+void convert_array(const From* from, To* to, int64_t count, const Convert& convert) {
     withVectors([=] {
         for (int64_t i = 0; i < count; ++i) {
             to[i] = convert(from[i]);
@@ -186,11 +186,11 @@ void convertArray(const From* from, To* to, int64_t count, const Convert& conver
 template <typename Stored, typename Value, typename Get>
 void gather(const Shape& shape, const Shape& stride, const Stored* data, Value* values, Get get) {
     if (isInOrder(shape, stride)) {
-        convertArray(data, values, product(shape), get);
+        convert_array(data, values, product(shape), get);
         return;
     }
-    if (const Dimensions all(shape, stride); all.isTransposed()) {
-        forTransposedRuns(all, [&](int64_t first, int64_t offset, int64_t count, int64_t pitch) {
+    if (const Dimensions all(shape, stride); all.is_transposed()) {
+        for_transposed_runs(all, [&](int64_t first, int64_t offset, int64_t count, int64_t pitch) {
             Value* const to = values + first;
             const Stored* const from = data + offset;
             for (int64_t i = 0; i < count; ++i) {
@@ -199,11 +199,11 @@ void gather(const Shape& shape, const Shape& stride, const Stored* data, Value* 
         });
         return;
     }
-    forRuns(shape, stride, [&](int64_t first, int64_t offset, int64_t count, int64_t pitch) {
+    for_runs(shape, stride, [&](int64_t first, int64_t offset, int64_t count, int64_t pitch) {
         Value* const to = values + first;
         const Stored* const from = data + offset;
         if (pitch == 1) {  // a loop of its own, which can be vectorised
-            convertArray(from, to, count, get);
+            convert_array(from, to, count, get);
         } else {
             for (int64_t i = 0; i < count; ++i) {
                 to[i] = get(from[i * pitch]);
@@ -216,11 +216,11 @@ void gather(const Shape& shape, const Shape& stride, const Stored* data, Value* 
 template <typename Stored, typename Value, typename Put>
 void scatter(const Shape& shape, const Shape& stride, Stored* data, const Value* values, Put put) {
     if (isInOrder(shape, stride)) {
-        convertArray(values, data, product(shape), put);
+        convert_array(values, data, product(shape), put);
         return;
     }
-    if (const Dimensions all(shape, stride); all.isTransposed()) {
-        forTransposedRuns(all, [&](int64_t first, int64_t offset, int64_t count, int64_t pitch) {
+    if (const Dimensions all(shape, stride); all.is_transposed()) {
+        for_transposed_runs(all, [&](int64_t first, int64_t offset, int64_t count, int64_t pitch) {
             const Value* const from = values + first;
             Stored* const to = data + offset;
             for (int64_t i = 0; i < count; ++i) {
@@ -229,11 +229,11 @@ void scatter(const Shape& shape, const Shape& stride, Stored* data, const Value*
         });
         return;
     }
-    forRuns(shape, stride, [&](int64_t first, int64_t offset, int64_t count, int64_t pitch) {
+    for_runs(shape, stride, [&](int64_t first, int64_t offset, int64_t count, int64_t pitch) {
         const Value* const from = values + first;
         Stored* const to = data + offset;
         if (pitch == 1) {
-            convertArray(from, to, count, put);
+            convert_array(from, to, count, put);
         } else {
             for (int64_t i = 0; i < count; ++i) {
                 to[i * pitch] = put(from[i]);
@@ -243,7 +243,7 @@ void scatter(const Shape& shape, const Shape& stride, Stored* data, const Value*
 }
 
 // The strides of a tensor that is seen with a shape that it broadcasts to.
-Shape broadcastStride(const Buffer& buffer, const Shape& shape) {
+Shape broadcast_stride(const Buffer& buffer, const Shape& shape) {
     if (buffer.shape.size() > shape.size()) {
         throw std::invalid_argument("a tensor is loaded with fewer dimensions than it has");
     }
@@ -261,7 +261,7 @@ Shape broadcastStride(const Buffer& buffer, const Shape& shape) {
 // All elements of a tensor, seen with these sizes and strides, as numbers of another type.
 template <typename Value>
 void read(const Kernel& kernel, std::size_t position, const Shape& shape, const Shape& stride, Value* values) {
-    withFormat(kernel.buffer(position).dtype, [&](auto format) {
+    with_format(kernel.buffer(position).dtype, [&](auto format) {
         using Format = decltype(format);
         gather(shape, stride, kernel.in<typename Format::Stored>(position), values,
                [](auto stored) { return static_cast<Value>(Format::get(stored)); });
@@ -271,7 +271,7 @@ void read(const Kernel& kernel, std::size_t position, const Shape& shape, const 
 template <typename Value>
 void write(const Kernel& kernel, std::size_t position, const Value* values) {
     const Buffer& buffer = kernel.buffer(position);
-    withFormat(buffer.dtype, [&](auto format) {
+    with_format(buffer.dtype, [&](auto format) {
         using Format = decltype(format);
         scatter(buffer.shape, buffer.stride, kernel.out<typename Format::Stored>(position), values,
                 [](Value value) { return Format::put(value); });
@@ -282,7 +282,7 @@ void write(const Kernel& kernel, std::size_t position, const Value* values) {
 
 bool isLoadable(diopiDtype_t dtype) {
     bool is = true;
-    withFormat(dtype, [](auto) {}, [&is] { is = false; });
+    with_format(dtype, [](auto) {}, [&is] { is = false; });
     return is;
 }
 
@@ -291,7 +291,7 @@ std::vector<double> load(const Kernel& kernel, std::size_t position) {
 }
 
 std::vector<double> load(const Kernel& kernel, std::size_t position, const Shape& shape) {
-    const Shape stride = broadcastStride(kernel.buffer(position), shape);
+    const Shape stride = broadcast_stride(kernel.buffer(position), shape);
     std::vector<double> values(static_cast<std::size_t>(product(shape)));
     read(kernel, position, shape, stride, values.data());
     return values;
@@ -314,7 +314,7 @@ namespace {
 
 // Whether the elements are in memory as an array of Value with this shape.
 template <typename Value>
-bool isArrayOf(const Buffer& buffer, const Shape& shape, const Shape& stride) {
+bool is_array_of(const Buffer& buffer, const Shape& shape, const Shape& stride) {
     constexpr diopiDtype_t kSame = std::is_same<Value, float>::value    ? diopi_dtype_float32
                                    : std::is_same<Value, double>::value ? diopi_dtype_float64
                                                                         : diopi_dtype_int64;
@@ -326,12 +326,12 @@ bool isArrayOf(const Buffer& buffer, const Shape& shape, const Shape& stride) {
 template <typename Value>
 Input<Value>::Input(const Kernel& kernel, std::size_t position, const Shape& shape) {
     const Buffer& buffer = kernel.buffer(position);
-    if (buffer.shape == shape && isArrayOf<Value>(buffer, shape, buffer.stride)) {  // most often
+    if (buffer.shape == shape && is_array_of<Value>(buffer, shape, buffer.stride)) {  // most often
         data_ = kernel.in<Value>(position);
         return;
     }
-    const Shape stride = broadcastStride(buffer, shape);
-    if (isArrayOf<Value>(buffer, shape, stride)) {
+    const Shape stride = broadcast_stride(buffer, shape);
+    if (is_array_of<Value>(buffer, shape, stride)) {
         data_ = kernel.in<Value>(position);
         return;
     }
@@ -352,7 +352,7 @@ Output<Value>::Output(const Kernel& kernel, std::size_t position, const Shape& s
     if (buffer.isTensor && buffer.shape != shape) {
         throw std::invalid_argument("a tensor is stored with another shape than it has");
     }
-    if (isArrayOf<Value>(buffer, buffer.shape, buffer.stride)) {
+    if (is_array_of<Value>(buffer, buffer.shape, buffer.stride)) {
         data_ = kernel.out<Value>(position);
         return;
     }

@@ -9,13 +9,13 @@ using Sizes = std::vector<int64_t>;
 using Values = std::vector<double>;
 
 Values transposed(int64_t rows, int64_t columns, const double* matrix) {
-    Values transposedFilters(static_cast<std::size_t>(rows * columns));
+    Values transposed_filters(static_cast<std::size_t>(rows * columns));
     for (int64_t i = 0; i < rows; ++i) {
         for (int64_t j = 0; j < columns; ++j) {
-            transposedFilters[j * rows + i] = matrix[i * columns + j];
+            transposed_filters[j * rows + i] = matrix[i * columns + j];
         }
     }
-    return transposedFilters;
+    return transposed_filters;
 }
 
 // The sizes of a convolution as products of matrices, one for each image and group: [outputs, taps] * [taps, places].
@@ -28,7 +28,7 @@ struct Products {
 
     // `visit(image, filters, results)` with the first element of each, for every product.
     template <typename Visit>
-    void forEach(Visit visit) const {
+    void for_each(Visit visit) const {
         const int64_t plane = plan.image[2] * plan.image[3];
         for (int64_t n = 0; n < plan.image[0]; ++n) {
             for (int64_t group = 0; group < plan.groups; ++group) {
@@ -64,7 +64,7 @@ struct Products {
     }
 
     // The channel of an element of the results.
-    int64_t channelOf(std::size_t at) const { return static_cast<int64_t>(at) / indices % plan.result[1]; }
+    int64_t channel_of(std::size_t at) const { return static_cast<int64_t>(at) / indices % plan.result[1]; }
 
     const Convolution& plan;
     const int64_t outputs, taps, indices;
@@ -88,12 +88,12 @@ bool Convolution::isSound() const {
 Values Convolution::forward(const Values& images, const Values& filters, const Values& bias) const {
     const Products plan(*this);
     Values results(static_cast<std::size_t>(product(result)));
-    plan.forEach([&](int64_t from, int64_t weights, int64_t to) {
+    plan.for_each([&](int64_t from, int64_t weights, int64_t to) {
         const Values columns = plan.columns(&images[from]);
         multiplyMatrices(plan.outputs, plan.taps, plan.indices, &filters[weights], columns.data(), &results[to]);
     });
     for (std::size_t i = 0; i < results.size(); ++i) {
-        results[i] += bias[plan.channelOf(i)];
+        results[i] += bias[plan.channel_of(i)];
     }
     return results;
 }
@@ -101,9 +101,9 @@ Values Convolution::forward(const Values& images, const Values& filters, const V
 Values Convolution::imageGradient(const Values& gradient, const Values& filters) const {
     const Products plan(*this);
     Values sums(static_cast<std::size_t>(product(image))), columns(static_cast<std::size_t>(plan.taps * plan.indices));
-    plan.forEach([&](int64_t to, int64_t weights, int64_t from) {
-        const Values transposedFilters = transposed(plan.outputs, plan.taps, &filters[weights]);
-        multiplyMatrices(plan.taps, plan.outputs, plan.indices, transposedFilters.data(), &gradient[from],
+    plan.for_each([&](int64_t to, int64_t weights, int64_t from) {
+        const Values transposed_filters = transposed(plan.outputs, plan.taps, &filters[weights]);
+        multiplyMatrices(plan.taps, plan.outputs, plan.indices, transposed_filters.data(), &gradient[from],
                          columns.data());
         plan.walk([&](int64_t at, int64_t element) { sums[to + element] += columns[at]; });
     });
@@ -113,10 +113,10 @@ Values Convolution::imageGradient(const Values& gradient, const Values& filters)
 Values Convolution::filterGradient(const Values& gradient, const Values& images) const {
     const Products plan(*this);
     Values sums(static_cast<std::size_t>(product(filter))), part(static_cast<std::size_t>(plan.outputs * plan.taps));
-    plan.forEach([&](int64_t from, int64_t weights, int64_t to) {
+    plan.for_each([&](int64_t from, int64_t weights, int64_t to) {
         const Values columns = plan.columns(&images[from]);
-        const Values transposedFilters = transposed(plan.taps, plan.indices, columns.data());
-        multiplyMatrices(plan.outputs, plan.indices, plan.taps, &gradient[to], transposedFilters.data(), part.data());
+        const Values transposed_filters = transposed(plan.taps, plan.indices, columns.data());
+        multiplyMatrices(plan.outputs, plan.indices, plan.taps, &gradient[to], transposed_filters.data(), part.data());
         for (std::size_t i = 0; i < part.size(); ++i) {
             sums[weights + i] += part[i];
         }
@@ -128,7 +128,7 @@ Values Convolution::biasGradient(const Values& gradient) const {
     const Products plan(*this);
     Values sums(static_cast<std::size_t>(result[1]));
     for (std::size_t i = 0; i < gradient.size(); ++i) {
-        sums[plan.channelOf(i)] += gradient[i];
+        sums[plan.channel_of(i)] += gradient[i];
     }
     return sums;
 }

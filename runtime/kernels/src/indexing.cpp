@@ -9,7 +9,7 @@ namespace diopigen::kernels {
 namespace {
 
 // The strides of a tensor in row-major order.
-Shape rowMajor(const Shape& shape) {
+Shape row_major(const Shape& shape) {
     Shape strides(shape.size(), 1);
     for (std::size_t d = shape.size(); d-- > 1;) {
         strides[d - 1] = strides[d] * shape[d];
@@ -42,7 +42,7 @@ Shape Indexing::result() const {
 int64_t Indexing::block() const { return product(Shape(shape.begin() + dims.back() + 1, shape.end())); }
 
 std::vector<int64_t> Indexing::offsets(const std::vector<const int64_t*>& indices) const {
-    const Shape strides = rowMajor(shape);
+    const Shape strides = row_major(shape);
     std::vector<int64_t> named(static_cast<std::size_t>(product(positions)), 0);
     for (std::size_t i = 0; i < dims.size(); ++i) {
         const int64_t size = shape[dims[i]], stride = strides[dims[i]];

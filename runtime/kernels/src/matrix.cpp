@@ -60,8 +60,8 @@ template <typename T, int kBytes>
 
 // The lanes of two vectors that one of their two transposed halves has.
 template <typename S, int64_t kHalf, bool kIsHigh, std::size_t... kLanes>
-[[gnu::always_inline]] inline void selectLanes(const typename S::Type& first, const typename S::Type& second,
-                                               typename S::Type* selected, std::index_sequence<kLanes...>) {
+[[gnu::always_inline]] inline void select_lanes(const typename S::Type& first, const typename S::Type& second,
+                                                typename S::Type* selected, std::index_sequence<kLanes...>) {
     const auto lane = [](int64_t i) constexpr {
         const bool isFirst = (i & kHalf) == 0;
         return kIsHigh ? (isFirst ? i + kHalf : S::kWidth + i) : (isFirst ? i : S::kWidth + i - kHalf);
@@ -82,8 +82,8 @@ template <typename S, int64_t kHalf>
     for (int64_t i = 0; i < S::kWidth; ++i) {
         if ((i & kHalf) == 0) {
             const typename S::Type first = rows[i], second = rows[i + kHalf];
-            selectLanes<S, kHalf, false>(first, second, &rows[i], kLanes);
-            selectLanes<S, kHalf, true>(first, second, &rows[i + kHalf], kLanes);
+            select_lanes<S, kHalf, false>(first, second, &rows[i], kLanes);
+            select_lanes<S, kHalf, true>(first, second, &rows[i + kHalf], kLanes);
         }
     }
     if constexpr (kHalf > 1) {
@@ -93,7 +93,7 @@ template <typename S, int64_t kHalf>
 
 // A square whose columns are adjacent in memory, and `stride` apart: store(i, row) gets its rows.
 template <typename T, int kBytes, typename Store>
-[[gnu::always_inline]] inline void transposeSquare(const T* from, int64_t stride, const Store& store) {
+[[gnu::always_inline]] inline void transpose_square(const T* from, int64_t stride, const Store& store) {
     using S = Square<T, kBytes>;
     typename S::Type square[S::kWidth];
 #pragma GCC unroll 16
@@ -109,8 +109,8 @@ template <typename T, int kBytes, typename Store>
 
 // `columns` [depth, kColumns] gets rows from `first` on of `width` columns of y.
 template <typename T, int kBytes>
-[[gnu::always_inline]] inline void gatherColumns(const Matrix<T>& y, int64_t first, int64_t depth, int64_t column,
-                                                 int64_t width, T* columns) {
+[[gnu::always_inline]] inline void gather_columns(const Matrix<T>& y, int64_t first, int64_t depth, int64_t column,
+                                                  int64_t width, T* columns) {
     constexpr int64_t kColumns = Vector<T, kBytes>::kWidth;
     const T* const from = y.data + first * y.rowStride + column * y.columnStride;
     if (y.columnStride == 1) {
@@ -129,7 +129,7 @@ template <typename T, int kBytes>
         for (; done + kWidth <= depth; done += kWidth) {
             for (int64_t c = 0; c < kColumns; c += kWidth) {
                 T* const to = columns + done * kColumns + c;
-                transposeSquare<T, kBytes>(
+                transpose_square<T, kBytes>(
                     from + done + c * y.columnStride,
                     y.columnStride, [to](int64_t i, const auto& row) __attribute__((always_inline)) {
                         std::memcpy(to + i * kColumns, &row, kBytes);
@@ -169,7 +169,7 @@ template <typename T, int kBytes, int64_t kCount>
     }
     for (; i + S::kWidth <= depth; i += S::kWidth) {
         for (int64_t v = 0; v < kCount; ++v) {
-            transposeSquare<T, kBytes>(
+            transpose_square<T, kBytes>(
                 y + i + v * S::kWidth * column_stride,
                 column_stride, [&](int64_t j, const auto& row) __attribute__((always_inline)) {
                     sum[v] += x[(i + j) * pitch] * row;
@@ -192,8 +192,8 @@ template <typename T, int kBytes, int64_t kCount>
 
 // Columns that are whole vectors, for few rows; returns how many they are.
 template <typename T, int kBytes, int64_t kCount>
-[[gnu::always_inline]] inline int64_t multiplyFewRows(int64_t first_column, int64_t m, int64_t k, int64_t n,
-                                                      Matrix<T> x, Matrix<T> y, T* product) {
+[[gnu::always_inline]] inline int64_t multiply_few_rows(int64_t first_column, int64_t m, int64_t k, int64_t n,
+                                                        Matrix<T> x, Matrix<T> y, T* product) {
     constexpr int64_t kColumns = kCount * kBytes / int64_t{sizeof(T)};
     int64_t column = first_column;
     for (; column + kColumns <= n; column += kColumns) {
@@ -214,7 +214,7 @@ template <typename T, int kBytes, int64_t kCount>
 }
 
 template <typename T, int kBytes>
-[[gnu::always_inline]] inline void multiplyBy(int64_t m, int64_t k, int64_t n, Matrix<T> x, Matrix<T> y, T* product) {
+[[gnu::always_inline]] inline void multiply_by(int64_t m, int64_t k, int64_t n, Matrix<T> x, Matrix<T> y, T* product) {
     using V = Vector<T, kBytes>;
     constexpr int64_t kColumns = V::kWidth, kRows = V::kRows;
     if (k == 0) {
@@ -223,8 +223,8 @@ template <typename T, int kBytes>
     }
     int64_t start = 0;
     if (m <= kFewRows && (y.columnStride == 1 || y.rowStride == 1)) {
-        start = multiplyFewRows<T, kBytes, 4>(start, m, k, n, x, y, product);
-        start = multiplyFewRows<T, kBytes, 1>(start, m, k, n, x, y, product);
+        start = multiply_few_rows<T, kBytes, 4>(start, m, k, n, x, y, product);
+        start = multiply_few_rows<T, kBytes, 1>(start, m, k, n, x, y, product);
     }
     if (start == n) {
         return;
@@ -234,7 +234,7 @@ template <typename T, int kBytes>
         const int64_t width = std::min(kColumns, n - column);
         for (int64_t first = 0; first < k; first += kDepth) {
             const int64_t depth = std::min(kDepth, k - first);
-            gatherColumns<T, kBytes>(y, first, depth, column, width, columns.data());
+            gather_columns<T, kBytes>(y, first, depth, column, width, columns.data());
             for (int64_t row = 0; row < m; row += kRows) {
                 const T* rows[kRows];
                 for (int64_t r = 0; r < kRows; ++r) {
@@ -263,37 +263,37 @@ template <typename T>
 using Multiply = void (*)(int64_t, int64_t, int64_t, Matrix<T>, Matrix<T>, T*);
 
 template <typename T>
-void multiplyAny(int64_t m, int64_t k, int64_t n, Matrix<T> x, Matrix<T> y, T* product) {
-    multiplyBy<T, 16>(m, k, n, x, y, product);
+void multiply_any(int64_t m, int64_t k, int64_t n, Matrix<T> x, Matrix<T> y, T* product) {
+    multiply_by<T, 16>(m, k, n, x, y, product);
 }
 
 #if defined(__x86_64__)
 template <typename T>
-[[gnu::target("avx512f")]] void multiplyAvx512(int64_t m, int64_t k, int64_t n, Matrix<T> x, Matrix<T> y, T* product) {
-    multiplyBy<T, 64>(m, k, n, x, y, product);
+[[gnu::target("avx512f")]] void multiply_avx512(int64_t m, int64_t k, int64_t n, Matrix<T> x, Matrix<T> y, T* product) {
+    multiply_by<T, 64>(m, k, n, x, y, product);
 }
 template <typename T>
-[[gnu::target("avx2,fma")]] void multiplyAvx2(int64_t m, int64_t k, int64_t n, Matrix<T> x, Matrix<T> y, T* product) {
-    multiplyBy<T, 32>(m, k, n, x, y, product);
+[[gnu::target("avx2,fma")]] void multiply_avx2(int64_t m, int64_t k, int64_t n, Matrix<T> x, Matrix<T> y, T* product) {
+    multiply_by<T, 32>(m, k, n, x, y, product);
 }
 
 template <typename T>
 Multiply<T> selected() {
     __builtin_cpu_init();
-    return __builtin_cpu_supports("avx512f")                                 ? multiplyAvx512<T>
-           : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? multiplyAvx2<T>
-                                                                             : multiplyAny<T>;
+    return __builtin_cpu_supports("avx512f")                                 ? multiply_avx512<T>
+           : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? multiply_avx2<T>
+                                                                             : multiply_any<T>;
 }
 #else
 template <typename T>
 Multiply<T> selected() {
-    return multiplyAny<T>;
+    return multiply_any<T>;
 }
 #endif
 
 // Rows that are worth a range of their own: few enough for several ranges, and so many that to copy the columns of y
 // once for each range costs little.
-int64_t rowsOfRange(int64_t m, int64_t k, int64_t n) {
+int64_t rows_of_range(int64_t m, int64_t k, int64_t n) {
     constexpr int64_t kProducts = 1 << 18;  // that take longer than to hand them to another thread
     constexpr int64_t kFewest = 32, kRanges = 4;
     const int64_t each = std::max<int64_t>(k * n, 1);
@@ -302,9 +302,9 @@ int64_t rowsOfRange(int64_t m, int64_t k, int64_t n) {
 }
 
 template <typename T>
-void multiplyInRanges(int64_t m, int64_t k, int64_t n, Matrix<T> x, Matrix<T> y, T* product) {
+void multiply_in_ranges(int64_t m, int64_t k, int64_t n, Matrix<T> x, Matrix<T> y, T* product) {
     static const Multiply<T> multiply = selected<T>();
-    const int64_t grain = rowsOfRange(m, k, n);
+    const int64_t grain = rows_of_range(m, k, n);
     if (m <= grain) {
         if (n == 1) {  // one column is one row of the transposed product
             multiply(1, k, m, {y.data, y.columnStride, y.rowStride}, {x.data, x.columnStride, x.rowStride}, product);
@@ -322,11 +322,11 @@ void multiplyInRanges(int64_t m, int64_t k, int64_t n, Matrix<T> x, Matrix<T> y,
 }  // namespace
 
 void multiplyMatrices(int64_t m, int64_t k, int64_t n, Matrix<double> x, Matrix<double> y, double* product) {
-    multiplyInRanges(m, k, n, x, y, product);
+    multiply_in_ranges(m, k, n, x, y, product);
 }
 
 void multiplyMatrices(int64_t m, int64_t k, int64_t n, Matrix<float> x, Matrix<float> y, float* product) {
-    multiplyInRanges(m, k, n, x, y, product);
+    multiply_in_ranges(m, k, n, x, y, product);
 }
 
 }  // namespace diopigen::kernels

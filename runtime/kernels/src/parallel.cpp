@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned kMostThreads = 8;
 
-std::atomic<const ThreadScope*> threadScope{nullptr};
+std::atomic<const ThreadScope*> thread_scope{nullptr};
 
 /// One call of forRanges, for all threads that work on it.
 class Job {
@@ -22,7 +22,7 @@ class Job {
         : count_(count),
           grain_(grain),
           body_(body),
-          scope_(threadScope),
+          scope_(thread_scope),
           current_(scope_ == nullptr ? nullptr : scope_->current()) {}
 
     /// Runs ranges until none is left.
@@ -76,7 +76,7 @@ class Helpers {
     /// False, and nothing has happened, where another job has the threads, or there are none.
     bool run(Job* job) {
         const std::unique_lock<std::mutex> only(used_, std::try_to_lock);
-        if (!only.owns_lock() || !hasThreads_) {
+        if (!only.owns_lock() || !has_threads_) {
             return false;
         }
         {
@@ -102,7 +102,7 @@ class Helpers {
         const unsigned processors = std::min(std::thread::hardware_concurrency(), kMostThreads);
         for (unsigned i = 1; i < processors; ++i) {
             std::thread([this] { help(); }).detach();
-            hasThreads_ = true;
+            has_threads_ = true;
         }
     }
 
@@ -133,12 +133,12 @@ class Helpers {
     Job* job_ = nullptr;
     std::atomic<uint64_t> round_{0};
     std::atomic<int> active_{0};
-    bool hasThreads_ = false;
+    bool has_threads_ = false;
 };
 
 }  // namespace
 
-void setThreadScope(const ThreadScope* scope) { threadScope = scope; }
+void setThreadScope(const ThreadScope* scope) { thread_scope = scope; }
 
 void forRanges(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) {
     if (count <= grain) {

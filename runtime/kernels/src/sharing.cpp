@@ -11,7 +11,7 @@ struct Dimension {
     int64_t stride, size;
 };
 
-bool overlapsItself(const Buffer& buffer) {
+bool overlaps_itself(const Buffer& buffer) {
     if (isInOrder(buffer.shape, buffer.stride)) {
         return false;
     }
@@ -49,11 +49,11 @@ bool resultsAreApart(const std::vector<Buffer>& buffers) {
         if (result.access == Access::read || result.bytes == 0) {
             return true;
         }
-        const bool isAlone = std::all_of(buffers.begin(), buffers.end(), [&](const Buffer& other) {
+        const bool is_alone = std::all_of(buffers.begin(), buffers.end(), [&](const Buffer& other) {
             return &other == &result || !overlap(result, other) ||
                    (other.access == Access::read && isSame(result, other));
         });
-        return isAlone && !overlapsItself(result);
+        return is_alone && !overlaps_itself(result);
     });
 }
 

@@ -10,7 +10,7 @@ namespace diopigen::sim {
 
 void Stack::capture() { count = backtrace(frames, kDepth); }
 
-void Stack::writeTo(int file) const { backtrace_symbols_fd(frames, count, file); }
+void Stack::write_to(int file) const { backtrace_symbols_fd(frames, count, file); }
 
 Text& operator<<(Text& text, const Allocation& allocation) {
     text << "allocation #" << allocation.index.load() << " (" << allocation.bytes.load() << " bytes on device "
@@ -18,15 +18,15 @@ Text& operator<<(Text& text, const Allocation& allocation) {
     return text.address(allocation.base) << ")";
 }
 
-void writeOrigin(int file, const Allocation& allocation) {
+void write_origin(int file, const Allocation& allocation) {
     const struct {
         const char* what;
         const Stack& stack;
     } stacks[] = {{" was allocated by:\n", allocation.allocated}, {" was freed by:\n", allocation.gone}};
     for (const auto& [what, stack] : stacks) {
         if (stack.count > 0) {
-            (Text() << "diopi-sim: allocation #" << allocation.index.load() << what).writeTo(file);
-            stack.writeTo(file);
+            (Text() << "diopi-sim: allocation #" << allocation.index.load() << what).write_to(file);
+            stack.write_to(file);
         }
     }
 }
@@ -45,7 +45,7 @@ std::atomic<std::size_t> used{0};
 struct Book {
     std::mutex mutex;
     std::deque<Allocation*> freed;  // oldest first
-    uint64_t nextIndex = 1;
+    uint64_t next_index = 1;
 };
 
 Book& book() {
@@ -55,7 +55,7 @@ Book& book() {
 
 Allocation* record(std::size_t position) { return chunks[position / kChunk].load() + position % kChunk; }
 
-Allocation* unusedRecord(Book& book) {
+Allocation* unused_record(Book& book) {
     const std::size_t position = used;
     const bool full = position == kChunk * kMaxChunks;
     if (!book.freed.empty() && (full || book.freed.size() > kMaxFreed)) {
@@ -82,21 +82,21 @@ Allocation* unusedRecord(Book& book) {
 Allocation* add(int device, uintptr_t base, uint64_t bytes, bool stack) {
     Book& shared = book();
     const std::lock_guard<std::mutex> lock(shared.mutex);
-    Allocation* const allocated = unusedRecord(shared);
+    Allocation* const allocated = unused_record(shared);
     if (allocated == nullptr) {
         return nullptr;
     }
-    allocated->state = Allocation::unused;
+    allocated->state = Allocation::kUnused;
     allocated->device = device;
     allocated->base = base;
     allocated->bytes = bytes;
-    allocated->index = shared.nextIndex++;
+    allocated->index = shared.next_index++;
     allocated->allocated.count = 0;
     allocated->gone.count = 0;
     if (stack) {
         allocated->allocated.capture();
     }
-    allocated->state = Allocation::live;
+    allocated->state = Allocation::kLive;
     return allocated;
 }
 
@@ -106,7 +106,7 @@ void retire(Allocation* allocation, bool stack) {
     if (stack) {
         allocation->gone.capture();
     }
-    allocation->state = Allocation::freed;
+    allocation->state = Allocation::kFreed;
     shared.freed.push_back(allocation);
 }
 
@@ -117,17 +117,17 @@ const Allocation* find(uintptr_t address, uintptr_t low, uintptr_t high) {
     for (std::size_t position = 0; position < count; ++position) {
         const Allocation* const one = record(position);
         const int state = one->state;
-        if (state == Allocation::unused || one->base < low || one->base >= high) {
+        if (state == Allocation::kUnused || one->base < low || one->base >= high) {
             continue;
         }
         if (one->contains(address)) {
-            if (state == Allocation::live) {
+            if (state == Allocation::kLive) {
                 return one;
             }
             if (freed == nullptr || freed->index < one->index) {
                 freed = one;
             }
-        } else if (state == Allocation::live && one->base <= address &&
+        } else if (state == Allocation::kLive && one->base <= address &&
                    (before == nullptr || before->base < one->base)) {
             before = one;
         }

@@ -18,14 +18,14 @@ struct Stack {
     /// Takes the stack of the calling thread.
     void capture();
     /// Writes it symbolised, one frame a line; a program linked with -rdynamic shows its functions by name.
-    void writeTo(int file) const;
+    void write_to(int file) const;
 };
 
 /// One allocation. The fields are atomic because a signal handler may look while another thread writes them.
 struct Allocation {
-    enum State : int { unused, live, freed };
+    enum State : int { kUnused, kLive, kFreed };
 
-    std::atomic<int> state{unused};
+    std::atomic<int> state{kUnused};
     std::atomic<int> device{0};
     std::atomic<uintptr_t> base{0};
     std::atomic<uint64_t> bytes{0};
@@ -44,7 +44,7 @@ struct Allocation {
 Text& operator<<(Text& text, const Allocation& allocation);
 
 /// Writes where the allocation was made, and freed, as far as that was kept.
-void writeOrigin(int file, const Allocation& allocation);
+void write_origin(int file, const Allocation& allocation);
 
 namespace allocations {
 

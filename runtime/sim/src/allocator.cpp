@@ -14,7 +14,7 @@ constexpr uint64_t kDefaultLimit = uint64_t{4} << 30;
 constexpr unsigned char kTail = 0xA5;   // between the end of an allocation and that of its last 512 bytes
 constexpr unsigned char kFresh = 0xFB;  // a NaN in every floating dtype, and no plausible index
 
-uint64_t rounded(uint64_t bytes) { return roundUp(std::max<uint64_t>(bytes, 1), kAllocationAlignment); }
+uint64_t rounded(uint64_t bytes) { return round_up(std::max<uint64_t>(bytes, 1), kAllocationAlignment); }
 
 }  // namespace
 
@@ -22,7 +22,7 @@ Allocator::Allocator(int device, const Settings& settings) : device_(device), se
     use_.limitBytes = settings.memory != 0 ? settings.memory : kDefaultLimit;
 }
 
-void Allocator::suggestLimit(uint64_t bytes) {
+void Allocator::suggest_limit(uint64_t bytes) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (settings_.memory == 0 && bytes != 0 && !arena_.created()) {
         use_.limitBytes = bytes;
@@ -33,12 +33,12 @@ Status Allocator::reserve() {
     if (arena_.created()) {
         return {};
     }
-    const bool guarded = settings_.memoryCheck;
+    const bool guarded = settings_.memory_check;
     // Fresh addresses for a long time: addresses cost nothing, and an old pointer then never meets new memory.
     const uint64_t bytes = guarded ? std::max<uint64_t>(use_.limitBytes * 4, uint64_t{16} << 30) : use_.limitBytes;
     const Status status = arena_.create(device_, bytes, guarded);
     if (status.ok()) {
-        giveBack(0, guarded ? arena_.bytes() : use_.limitBytes / kAllocationAlignment * kAllocationAlignment);
+        give_back(0, guarded ? arena_.bytes() : use_.limitBytes / kAllocationAlignment * kAllocationAlignment);
     }
     return status;
 }
@@ -59,12 +59,13 @@ Status Allocator::allocate(uint64_t bytes, void** pointer) {
         return full("");
     }
     uint64_t offset = 0;
-    if (!(settings_.memoryCheck ? reserveGuarded(rounded(bytes), &offset) : reserveBlock(rounded(bytes), &offset))) {
+    if (!(settings_.memory_check ? reserve_guarded(rounded(bytes), &offset) : reserve_block(rounded(bytes), &offset))) {
         return full(", none of the free pieces large enough");
     }
     const uintptr_t base = arena_.address(offset);
-    if (settings_.memoryCheck) {
-        if (const Status status = arena_.open(offset / pageBytes() * pageBytes(), roundUp(rounded(bytes), pageBytes()));
+    if (settings_.memory_check) {
+        if (const Status status =
+                arena_.open(offset / page_bytes() * page_bytes(), round_up(rounded(bytes), page_bytes()));
             !status.ok()) {
             return status;
         }
@@ -83,7 +84,7 @@ Status Allocator::allocate(uint64_t bytes, void** pointer) {
     return {};
 }
 
-bool Allocator::reserveBlock(uint64_t size, uint64_t* offset) {
+bool Allocator::reserve_block(uint64_t size, uint64_t* offset) {
     if (const auto cached = cache_.find(size); cached != cache_.end() && !cached->second.empty()) {
         *offset = cached->second.back();
         cached->second.pop_back();
@@ -94,17 +95,17 @@ bool Allocator::reserveBlock(uint64_t size, uint64_t* offset) {
     if (carve(size, offset)) {
         return true;
     }
-    joinCache(false);
+    join_cache(false);
     return carve(size, offset);
 }
 
-bool Allocator::reserveGuarded(uint64_t size, uint64_t* offset) {
-    const uint64_t pages = roundUp(size, pageBytes());
-    while (!carve(pages + pageBytes(), offset)) {
+bool Allocator::reserve_guarded(uint64_t size, uint64_t* offset) {
+    const uint64_t pages = round_up(size, page_bytes());
+    while (!carve(pages + page_bytes(), offset)) {
         if (quarantine_.empty()) {
             return false;
         }
-        giveBack(quarantine_.front().first, quarantine_.front().second);
+        give_back(quarantine_.front().first, quarantine_.front().second);
         quarantine_.pop_front();
     }
     *offset += pages - size;
@@ -112,51 +113,51 @@ bool Allocator::reserveGuarded(uint64_t size, uint64_t* offset) {
 }
 
 bool Allocator::carve(uint64_t size, uint64_t* offset) {
-    const auto found = spansBySize_.lower_bound({size, 0});
-    if (found == spansBySize_.end()) {
+    const auto found = spans_by_size_.lower_bound({size, 0});
+    if (found == spans_by_size_.end()) {
         return false;
     }
     const auto [have, start] = *found;
-    spansBySize_.erase(found);
+    spans_by_size_.erase(found);
     spans_.erase(start);
     if (have > size) {
         spans_.emplace(start + size, have - size);
-        spansBySize_.emplace(have - size, start + size);
+        spans_by_size_.emplace(have - size, start + size);
     }
     *offset = start;
     return true;
 }
 
-void Allocator::giveBack(uint64_t offset, uint64_t bytes) {
+void Allocator::give_back(uint64_t offset, uint64_t bytes) {
     const auto next = spans_.lower_bound(offset);
     if (next != spans_.end() && offset + bytes == next->first) {
         bytes += next->second;
-        spansBySize_.erase({next->second, next->first});
+        spans_by_size_.erase({next->second, next->first});
         spans_.erase(next);
     }
     auto before = spans_.lower_bound(offset);
     if (before != spans_.begin() && (--before)->first + before->second == offset) {
         offset = before->first;
         bytes += before->second;
-        spansBySize_.erase({before->second, before->first});
+        spans_by_size_.erase({before->second, before->first});
         spans_.erase(before);
     }
     spans_.emplace(offset, bytes);
-    spansBySize_.emplace(bytes, offset);
+    spans_by_size_.emplace(bytes, offset);
 }
 
-void Allocator::joinCache(bool discard) {
+void Allocator::join_cache(bool discard) {
     for (const auto& [size, offsets] : cache_) {
         for (const uint64_t offset : offsets) {
-            giveBack(offset, size);
+            give_back(offset, size);
         }
     }
     cache_.clear();
     use_.cachedBytes = 0;
     if (discard) {
         for (const auto& [offset, bytes] : spans_) {
-            const uint64_t first = roundUp(offset, pageBytes());
-            const uint64_t last = (offset + bytes) / pageBytes() * pageBytes();
+            const uint64_t first = round_up(offset, page_bytes());
+            const uint64_t last = (offset + bytes) / page_bytes() * page_bytes();
             if (last > first) {
                 arena_.discard(first, last - first);
             }
@@ -181,12 +182,12 @@ Status Allocator::recycle(Allocation* allocation) {
     const uint64_t size = rounded(allocation->bytes);
     const uint64_t offset = arena_.offset(allocation->base);
     Status status;
-    if (settings_.memoryCheck) {
-        status = checkTail(*allocation);
-        const uint64_t start = offset / pageBytes() * pageBytes();
-        arena_.close(start, roundUp(size, pageBytes()));
-        arena_.discard(start, roundUp(size, pageBytes()));
-        quarantine_.emplace_back(start, roundUp(size, pageBytes()) + pageBytes());
+    if (settings_.memory_check) {
+        status = check_tail(*allocation);
+        const uint64_t start = offset / page_bytes() * page_bytes();
+        arena_.close(start, round_up(size, page_bytes()));
+        arena_.discard(start, round_up(size, page_bytes()));
+        quarantine_.emplace_back(start, round_up(size, page_bytes()) + page_bytes());
     } else {
         cache_[size].push_back(offset);
         use_.cachedBytes += size;
@@ -197,7 +198,7 @@ Status Allocator::recycle(Allocation* allocation) {
     return status;
 }
 
-Status Allocator::checkTail(const Allocation& allocation) const {
+Status Allocator::check_tail(const Allocation& allocation) const {
     const unsigned char* const start = arena_.translate(allocation.base);
     for (uint64_t at = allocation.bytes; at < rounded(allocation.bytes); ++at) {
         if (start[at] != kTail) {
@@ -214,7 +215,7 @@ Allocator::Recent& Allocator::recent() {
     return found;
 }
 
-Allocation* Allocator::findAny(uintptr_t address, Recent& recent) {
+Allocation* Allocator::find_any(uintptr_t address, Recent& recent) {
     const std::lock_guard<std::mutex> lock(mutex_);
     auto found = live_.upper_bound(address);
     if (found == live_.begin()) {
@@ -243,7 +244,7 @@ MemoryUse Allocator::use() {
 
 void Allocator::emptyCache() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    joinCache(true);
+    join_cache(true);
 }
 
 std::vector<const Allocation*> Allocator::live() {

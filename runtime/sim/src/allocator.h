@@ -28,7 +28,7 @@ class Allocator {
     Allocator(int device, const Settings& settings);
 
     /// The limit without an environment's; ignored after the first allocation.
-    void suggestLimit(uint64_t bytes);
+    void suggest_limit(uint64_t bytes);
 
     Status allocate(uint64_t bytes, void** pointer);
 
@@ -50,11 +50,11 @@ class Allocator {
     /// The live allocation that holds an address; null for none.
     Allocation* find(uintptr_t address, Recent& recent) {
         Allocation* const latest = recent.allocations[address / kAllocationAlignment % Recent::kCount];
-        const bool isLive = recent.owner == this && recent.generation == generation_;
-        return isLive && latest != nullptr && latest->contains(address) ? latest : findAny(address, recent);
+        const bool is_live = recent.owner == this && recent.generation == generation_;
+        return is_live && latest != nullptr && latest->contains(address) ? latest : find_any(address, recent);
     }
     /// The live allocation that holds a whole range; null for none.
-    Allocation* findRange(uintptr_t address, uint64_t bytes, Recent& recent) {
+    Allocation* find_range(uintptr_t address, uint64_t bytes, Recent& recent) {
         Allocation* const found = find(address, recent);
         return found != nullptr && bytes <= found->bytes - (address - found->base) ? found : nullptr;
     }
@@ -66,14 +66,14 @@ class Allocator {
     std::vector<const Allocation*> live();
 
   private:
-    Allocation* findAny(uintptr_t address, Recent& recent);
+    Allocation* find_any(uintptr_t address, Recent& recent);
     Status reserve();
-    bool reserveBlock(uint64_t rounded, uint64_t* offset);
-    bool reserveGuarded(uint64_t rounded, uint64_t* offset);
+    bool reserve_block(uint64_t rounded, uint64_t* offset);
+    bool reserve_guarded(uint64_t rounded, uint64_t* offset);
     bool carve(uint64_t bytes, uint64_t* offset);
-    void giveBack(uint64_t offset, uint64_t bytes);
-    void joinCache(bool discard);
-    Status checkTail(const Allocation& allocation) const;
+    void give_back(uint64_t offset, uint64_t bytes);
+    void join_cache(bool discard);
+    Status check_tail(const Allocation& allocation) const;
 
     const int device_;
     const Settings& settings_;
@@ -83,7 +83,7 @@ class Allocator {
     std::map<uintptr_t, Allocation*> live_;
     std::atomic<uint64_t> generation_{1};                        // of live_: how often something left it
     std::map<uint64_t, uint64_t> spans_;                         // offset to size of what is free
-    std::set<std::pair<uint64_t, uint64_t>> spansBySize_;        // the same as {size, offset}
+    std::set<std::pair<uint64_t, uint64_t>> spans_by_size_;      // the same as {size, offset}
     std::unordered_map<uint64_t, std::vector<uint64_t>> cache_;  // size to offsets
     std::deque<std::pair<uint64_t, uint64_t>> quarantine_;       // {offset, size}, oldest first; when guarded
 };

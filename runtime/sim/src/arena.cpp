@@ -21,7 +21,7 @@ struct Range {
     std::atomic<uint64_t> bytes{0};
 };
 Range ranges[kMaxDevices];
-std::atomic<int> usedRanges{0};  // one more than the last device with memory
+std::atomic<int> used_ranges{0};  // one more than the last device with memory
 
 Status failed(const char* what, uint64_t bytes) {
     return {Code::outOfMemory,
@@ -30,13 +30,13 @@ Status failed(const char* what, uint64_t bytes) {
 
 }  // namespace
 
-uint64_t pageBytes() {
+uint64_t page_bytes() {
     static const auto bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
     return bytes;
 }
 
 Status Arena::create(int device, uint64_t bytes, bool guarded) {
-    bytes = roundUp(bytes, pageBytes());
+    bytes = round_up(bytes, page_bytes());
     file_ = memfd_create("diopi-sim", MFD_CLOEXEC);
     if (file_ < 0 || ftruncate(file_, static_cast<off_t>(bytes)) != 0) {
         return failed("cannot make memory", bytes);
@@ -64,7 +64,7 @@ Status Arena::create(int device, uint64_t bytes, bool guarded) {
     ranges[device].host = host_;
     ranges[device].device = device_;
     ranges[device].bytes = bytes_;
-    for (int used = usedRanges; used <= device && !usedRanges.compare_exchange_weak(used, device + 1);) {
+    for (int used = used_ranges; used <= device && !used_ranges.compare_exchange_weak(used, device + 1);) {
     }
     return {};
 }
@@ -84,8 +84,8 @@ void Arena::discard(uint64_t offset, uint64_t bytes) {
     fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes));
 }
 
-Location locationOf(uintptr_t address) {
-    const int count = usedRanges;
+Location location_of(uintptr_t address) {
+    const int count = used_ranges;
     for (int device = 0; device < count; ++device) {
         const Range& range = ranges[device];
         const uint64_t bytes = range.bytes;

@@ -44,18 +44,18 @@ class Arena {
 };
 
 /// What the system protects at once: 4 KiB on most machines, 64 KiB on some.
-uint64_t pageBytes();
-constexpr uint64_t roundUp(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
+uint64_t page_bytes();
+constexpr uint64_t round_up(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 /// Where an address lies, from a signal handler: in which device's range, and in which of its views. No lock.
 struct Location {
     int device = -1;  ///< -1: in none
-    bool inKernelView = false;
+    bool in_kernel_view = false;
     uintptr_t address = 0;  ///< in the host's view
     uintptr_t low = 0;      ///< the range of the host's view
     uintptr_t high = 0;
 };
-Location locationOf(uintptr_t address);
+Location location_of(uintptr_t address);
 
 }  // namespace diopigen::sim
 

@@ -16,7 +16,7 @@ Capture* Capture::current() { return active; }
 
 void Capture::add(const Queue& queue, std::shared_ptr<const CapturedKernel> kernel) {
     if (&queue != &queue_ || kernel == nullptr) {
-        isComplete_ = false;
+        is_complete_ = false;
     } else {
         kernels_.push_back(std::move(kernel));
     }
@@ -24,7 +24,7 @@ void Capture::add(const Queue& queue, std::shared_ptr<const CapturedKernel> kern
 
 std::optional<CapturedKernels> Capture::take() {
     CapturedKernels taken = std::exchange(kernels_, {});
-    return std::exchange(isComplete_, true) ? std::make_optional(std::move(taken)) : std::nullopt;
+    return std::exchange(is_complete_, true) ? std::make_optional(std::move(taken)) : std::nullopt;
 }
 
 }  // namespace diopigen::sim

@@ -38,14 +38,14 @@ class Capture {
     /// Work that is queued: a kernel, or null for what cannot be replayed, such as a copy or an event.
     void add(const Queue& queue, std::shared_ptr<const CapturedKernel> kernel);
     /// The thread waits for the device, asks it, or uses it at once: what follows may depend on the answer.
-    void interrupt() { isComplete_ = false; }
+    void interrupt() { is_complete_ = false; }
     /// The kernels since the last call; nothing where the thread did more than to launch them.
     std::optional<CapturedKernels> take();
 
   private:
     const Queue& queue_;
     CapturedKernels kernels_;
-    bool isComplete_ = true;
+    bool is_complete_ = true;
 };
 
 }  // namespace diopigen::sim

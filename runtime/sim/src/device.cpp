@@ -29,7 +29,7 @@ Status finish() {
         return status;
     }
     status = system->drain();
-    const Status leaks = system->checkLeaks();
+    const Status leaks = system->check_leaks();
     return status.ok() ? leaks : status;
 }
 

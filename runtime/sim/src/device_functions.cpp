@@ -34,7 +34,7 @@ namespace sim = diopigen::sim;
 
 namespace {
 
-std::string& lastError() {
+std::string& last_error() {
     thread_local std::string text;
     return text;
 }
@@ -45,7 +45,7 @@ int32_t guarded(const Body& body) noexcept {
     try {
         const sim::Status status = body();
         if (!status.ok()) {
-            lastError() = status.text();
+            last_error() = status.text();
         }
         return static_cast<int32_t>(status.code());
     } catch (...) {
@@ -55,8 +55,8 @@ int32_t guarded(const Body& body) noexcept {
 
 /// Whether the host has no registrations, or takes this function.
 template <class Function>
-bool offer(int32_t (*registerFunction)(Function), Function function) {
-    return registerFunction == nullptr || registerFunction(function) == 0;
+bool offer(int32_t (*register_function)(Function), Function function) {
+    return register_function == nullptr || register_function(function) == 0;
 }
 
 int32_t deviceCount(int32_t* count) {
@@ -64,11 +64,11 @@ int32_t deviceCount(int32_t* count) {
     return 0;
 }
 
-int32_t setDevice(int32_t device) {
+int32_t set_device(int32_t device) {
     return guarded([&] { return sim::setCurrentDevice(device); });
 }
 
-sim::EventHandle eventOf(diopigenEvent_t event) { return static_cast<sim::EventHandle>(event); }
+sim::EventHandle event_of(diopigenEvent_t event) { return static_cast<sim::EventHandle>(event); }
 
 int32_t createEvent(diopigenEvent_t* event) {
     return guarded([&] {
@@ -80,30 +80,30 @@ int32_t createEvent(diopigenEvent_t* event) {
 }
 
 int32_t destroyEvent(diopigenEvent_t event) {
-    return guarded([&] { return sim::destroyEvent(eventOf(event)); });
+    return guarded([&] { return sim::destroyEvent(event_of(event)); });
 }
 
 int32_t recordEvent(diopigenEvent_t event, diopiStreamHandle_t stream) {
-    return guarded([&] { return sim::recordEvent(eventOf(event), stream); });
+    return guarded([&] { return sim::recordEvent(event_of(event), stream); });
 }
 
 int32_t waitEvent(diopiStreamHandle_t stream, diopigenEvent_t event) {
-    return guarded([&] { return sim::waitEvent(stream, eventOf(event)); });
+    return guarded([&] { return sim::waitEvent(stream, event_of(event)); });
 }
 
 int32_t synchronizeEvent(diopigenEvent_t event) {
-    return guarded([&] { return sim::synchronizeEvent(eventOf(event)); });
+    return guarded([&] { return sim::synchronizeEvent(event_of(event)); });
 }
 
 int32_t queryEvent(diopigenEvent_t event, bool* done) {
-    return guarded([&] { return sim::queryEvent(eventOf(event), done); });
+    return guarded([&] { return sim::queryEvent(event_of(event), done); });
 }
 
 int32_t elapsedTime(diopigenEvent_t start, diopigenEvent_t end, double* milliseconds) {
-    return guarded([&] { return sim::elapsedTime(eventOf(start), eventOf(end), milliseconds); });
+    return guarded([&] { return sim::elapsedTime(event_of(start), event_of(end), milliseconds); });
 }
 
-int32_t memoryInfo(int32_t device, uint64_t* free, uint64_t* total) {
+int32_t memory_info(int32_t device, uint64_t* free, uint64_t* total) {
     return guarded([&] {
         sim::MemoryUse use;
         const sim::Status status = sim::memoryUse(device, &use);
@@ -114,11 +114,11 @@ int32_t memoryInfo(int32_t device, uint64_t* free, uint64_t* total) {
 }
 
 /// A host that is no framework does not ask for it.
-bool offerAccelerator() {
+bool offer_accelerator() {
     const diopigenAccelerator_t table = {
         sizeof(diopigenAccelerator_t),
         deviceCount,
-        setDevice,
+        set_device,
         createEvent,
         destroyEvent,
         recordEvent,
@@ -126,73 +126,73 @@ bool offerAccelerator() {
         synchronizeEvent,
         queryEvent,
         elapsedTime,
-        memoryInfo,
+        memory_info,
     };
     return diopigenRegisterAccelerator == nullptr || diopigenRegisterAccelerator(&table) == 0;
 }
 
-int32_t compileKernel(const char* source, const char* name, void** kernel) {
-    return guarded([&] { return sim::compileKernel(source, name, kernel); });
+int32_t compile_kernel(const char* source, const char* name, void** kernel) {
+    return guarded([&] { return sim::compile_kernel(source, name, kernel); });
 }
 
-int32_t launchKernel(void* kernel, diopiStreamHandle_t stream, const diopigenKernelBuffer_t* buffers,
-                     uint64_t buffer_count, const int64_t* numbers, uint64_t number_count, int64_t items,
-                     int64_t grain) {
+int32_t launch_kernel(void* kernel, diopiStreamHandle_t stream, const diopigenKernelBuffer_t* buffers,
+                      uint64_t buffer_count, const int64_t* numbers, uint64_t number_count, int64_t items,
+                      int64_t grain) {
     return guarded(
-        [&] { return sim::launchKernel(kernel, stream, buffers, buffer_count, numbers, number_count, items, grain); });
+        [&] { return sim::launch_kernel(kernel, stream, buffers, buffer_count, numbers, number_count, items, grain); });
 }
 
-int32_t unloadKernel(void* kernel) {
-    return guarded([&] { return sim::unloadKernel(kernel); });
+int32_t unload_kernel(void* kernel) {
+    return guarded([&] { return sim::unload_kernel(kernel); });
 }
 
-bool offerKernelCompiler() {
-    const diopigenKernelCompiler_t table = {sizeof(diopigenKernelCompiler_t), compileKernel, launchKernel,
-                                            unloadKernel};
+bool offer_kernel_compiler() {
+    const diopigenKernelCompiler_t table = {sizeof(diopigenKernelCompiler_t), compile_kernel, launch_kernel,
+                                            unload_kernel};
     return diopigenRegisterKernelCompiler == nullptr || diopigenRegisterKernelCompiler(&table) == 0;
 }
 
-int32_t compileGraph(const char* document, void** graph) {
-    return guarded([&] { return sim::compileGraph(document, graph); });
+int32_t compile_graph(const char* document, void** graph) {
+    return guarded([&] { return sim::compile_graph(document, graph); });
 }
 
-int32_t runGraph(void* graph, diopiStreamHandle_t stream, const diopigenGraphSlot_t* slots, uint64_t slot_count,
-                 diopigenGraphStep_t step, void* state) {
-    return guarded([&] { return sim::runGraph(graph, stream, slots, slot_count, step, state); });
+int32_t run_graph(void* graph, diopiStreamHandle_t stream, const diopigenGraphSlot_t* slots, uint64_t slot_count,
+                  diopigenGraphStep_t step, void* state) {
+    return guarded([&] { return sim::run_graph(graph, stream, slots, slot_count, step, state); });
 }
 
-int32_t unloadGraph(void* graph) {
-    return guarded([&] { return sim::unloadGraph(graph); });
+int32_t unload_graph(void* graph) {
+    return guarded([&] { return sim::unload_graph(graph); });
 }
 
-bool offerGraphCompiler() {
-    const diopigenGraphCompiler_t table = {sizeof(diopigenGraphCompiler_t), compileGraph, runGraph, unloadGraph};
+bool offer_graph_compiler() {
+    const diopigenGraphCompiler_t table = {sizeof(diopigenGraphCompiler_t), compile_graph, run_graph, unload_graph};
     return diopigenRegisterGraphCompiler == nullptr || diopigenRegisterGraphCompiler(&table) == 0;
 }
 
-int32_t beginCapture(diopiStreamHandle_t stream) {
-    return guarded([&] { return sim::beginCapture(stream); });
+int32_t begin_capture(diopiStreamHandle_t stream) {
+    return guarded([&] { return sim::begin_capture(stream); });
 }
 
-int32_t captureOf(diopiStreamHandle_t stream, uint64_t* capture) {
-    return guarded([&] { return sim::captureOf(stream, capture); });
+int32_t capture_of(diopiStreamHandle_t stream, uint64_t* capture) {
+    return guarded([&] { return sim::capture_of(stream, capture); });
 }
 
-int32_t endCapture(diopiStreamHandle_t stream, void** graph) {
-    return guarded([&] { return sim::endCapture(stream, graph); });
+int32_t end_capture(diopiStreamHandle_t stream, void** graph) {
+    return guarded([&] { return sim::end_capture(stream, graph); });
 }
 
-int32_t launchCaptured(void* graph, diopiStreamHandle_t stream) {
-    return guarded([&] { return sim::launchCaptured(graph, stream); });
+int32_t launch_captured(void* graph, diopiStreamHandle_t stream) {
+    return guarded([&] { return sim::launch_captured(graph, stream); });
 }
 
-int32_t destroyCaptured(void* graph) {
-    return guarded([&] { return sim::destroyCaptured(graph); });
+int32_t destroy_captured(void* graph) {
+    return guarded([&] { return sim::destroy_captured(graph); });
 }
 
-bool offerStreamCapture() {
+bool offer_stream_capture() {
     const diopigenStreamCapture_t table = {
-        sizeof(diopigenStreamCapture_t), beginCapture, captureOf, endCapture, launchCaptured, destroyCaptured};
+        sizeof(diopigenStreamCapture_t), begin_capture, capture_of, end_capture, launch_captured, destroy_captured};
     return diopigenRegisterStreamCapture == nullptr || diopigenRegisterStreamCapture(&table) == 0;
 }
 
@@ -232,11 +232,11 @@ int32_t diopigenSimMemcpyD2DAsync(diopiStreamHandle_t stream, void* dst, const v
     return guarded([&] { return sim::copyOnDevice(stream, dst, src, bytes); });
 }
 
-const char* diopigenSimGetLastErrorString(void) { return lastError().c_str(); }
+const char* diopigenSimGetLastErrorString(void) { return last_error().c_str(); }
 
 void diopigenSimSetLastErrorString(const char* text) {
     guarded([&] {
-        lastError() = text == nullptr ? "" : text;
+        last_error() = text == nullptr ? "" : text;
         return sim::Status();
     });
 }
@@ -256,14 +256,14 @@ int32_t diopigenRegisterSimulatedDevice(void) {
         offer(diopiRegisterMemcpyD2HAsyncFunc, diopigenSimMemcpyD2HAsync),
         offer(diopiRegisterMemcpyD2DAsyncFunc, diopigenSimMemcpyD2DAsync),
         offer(diopiRegisterGetLastErrorFunc, diopigenSimGetLastErrorString),
-        offerAccelerator(),
-        offerKernelCompiler(),
-        offerGraphCompiler(),
-        offerStreamCapture(),
+        offer_accelerator(),
+        offer_kernel_compiler(),
+        offer_graph_compiler(),
+        offer_stream_capture(),
     };
     for (const bool good : offered) {
         if (!good) {
-            lastError() = "the host refused a device function";
+            last_error() = "the host refused a device function";
             return static_cast<int32_t>(sim::Code::invalidArgument);
         }
     }

@@ -29,7 +29,7 @@ struct Recording {
             const std::lock_guard<std::mutex> lock(mutex);
             done = true;
             failure = std::move(text);
-            time = secondsNow();
+            time = seconds_now();
         }
         passed.notify_all();
     }
@@ -39,30 +39,30 @@ struct Recording {
         passed.wait(lock, [this] { return done; });
     }
 
-    bool isDone() {
+    bool is_done() {
         const std::lock_guard<std::mutex> lock(mutex);
         return done;
     }
 
-    bool hasPassedWell() {
+    bool has_passed_well() {
         const std::lock_guard<std::mutex> lock(mutex);
         return done && failure.empty();
     }
 };
 
-Status requireEvent(EventHandle event, System** system) {
+Status require_event(EventHandle event, System** system) {
     if (event == nullptr) {
         return {Code::invalidArgument, "the event is null"};
     }
     return System::get(system);
 }
 
-Status requireEvent(EventHandle event, StreamHandle stream, System** system, std::shared_ptr<Queue>* queue) {
-    const Status status = requireEvent(event, system);
+Status require_event(EventHandle event, StreamHandle stream, System** system, std::shared_ptr<Queue>* queue) {
+    const Status status = require_event(event, system);
     return status.ok() ? (*system)->stream(stream, queue) : status;
 }
 
-Status inCapture(const char* what) {
+Status in_capture(const char* what) {
     return {Code::invalidArgument, std::string(what) + ", which was recorded in a capture"};
 }
 
@@ -88,7 +88,7 @@ Status createEvent(EventHandle* event) {
 
 Status destroyEvent(EventHandle event) {
     System* system = nullptr;
-    const Status status = requireEvent(event, &system);
+    const Status status = require_event(event, &system);
     if (status.ok()) {
         delete event;
     }
@@ -98,7 +98,7 @@ Status destroyEvent(EventHandle event) {
 Status recordEvent(EventHandle event, StreamHandle stream) {
     System* system = nullptr;
     std::shared_ptr<Queue> queue;
-    if (const Status status = requireEvent(event, stream, &system, &queue); !status.ok()) {
+    if (const Status status = require_event(event, stream, &system, &queue); !status.ok()) {
         return status;
     }
     const auto created = std::make_shared<Recording>();
@@ -113,27 +113,27 @@ Status recordEvent(EventHandle event, StreamHandle stream) {
         return {};
     }
     // An idle stream is there already, and its thread may sleep on.
-    if (std::string failure; queue->isIdle(&failure)) {
+    if (std::string failure; queue->is_idle(&failure)) {
         created->pass(std::move(failure));
         return {};
     }
     // The queue outlives its work.
-    queue->push({"", 0, [created, own = queue.get()] { created->pass(own->failureText()); }});
+    queue->push({"", 0, [created, own = queue.get()] { created->pass(own->failure_text()); }});
     return {};
 }
 
 Status waitEvent(StreamHandle stream, EventHandle event) {
     System* system = nullptr;
     std::shared_ptr<Queue> queue;
-    if (const Status status = requireEvent(event, stream, &system, &queue); !status.ok()) {
+    if (const Status status = require_event(event, stream, &system, &queue); !status.ok()) {
         return status;
     }
     if (const std::shared_ptr<Recording> latest = event->latest()) {
-        if (latest->capture != nullptr || queue->isCapturing()) {
+        if (latest->capture != nullptr || queue->is_capturing()) {
             return StreamCapture::wait(queue, latest->capture.get(), latest->clock);
         }
-        system->order().streamWaits(queue->number(), latest->clock);
-        if (latest->hasPassedWell()) {
+        system->order().stream_waits(queue->number(), latest->clock);
+        if (latest->has_passed_well()) {
             return {};
         }
         queue->push({"", 0, [latest] {
@@ -148,17 +148,17 @@ Status waitEvent(StreamHandle stream, EventHandle event) {
 
 Status synchronizeEvent(EventHandle event) {
     System* system = nullptr;
-    const Status status = requireEvent(event, &system);
+    const Status status = require_event(event, &system);
     if (!status.ok()) {
         return status;
     }
     if (const std::shared_ptr<Recording> latest = event->latest()) {
         if (latest->capture != nullptr) {
-            return inCapture("a wait of the host for an event");
+            return in_capture("a wait of the host for an event");
         }
-        Batch::submitHeld();
+        Batch::submit_held();
         latest->wait();
-        system->order().hostWaited(latest->clock);
+        system->order().host_waited(latest->clock);
         if (!latest->failure.empty()) {
             return {Code::kernelFailed, latest->failure};
         }
@@ -168,18 +168,18 @@ Status synchronizeEvent(EventHandle event) {
 
 Status queryEvent(EventHandle event, bool* done) {
     System* system = nullptr;
-    const Status status = requireEvent(event, &system);
+    const Status status = require_event(event, &system);
     if (!status.ok()) {
         return status;
     }
-    Batch::submitHeld();
+    Batch::submit_held();
     const std::shared_ptr<Recording> latest = event->latest();
     if (latest != nullptr && latest->capture != nullptr) {
-        return inCapture("a query of an event");
+        return in_capture("a query of an event");
     }
-    *done = latest == nullptr || latest->isDone();
+    *done = latest == nullptr || latest->is_done();
     if (*done && latest != nullptr) {
-        system->order().hostWaited(latest->clock);
+        system->order().host_waited(latest->clock);
     }
     return {};
 }
@@ -189,11 +189,11 @@ Status elapsedTime(EventHandle start, EventHandle end, double* milliseconds) {
     double times[2] = {0, 0};
     const EventHandle events[2] = {start, end};
     for (int i = 0; i < 2; ++i) {
-        if (const Status status = requireEvent(events[i], &system); !status.ok()) {
+        if (const Status status = require_event(events[i], &system); !status.ok()) {
             return status;
         }
         const std::shared_ptr<Recording> latest = events[i]->latest();
-        if (latest == nullptr || !latest->isDone()) {
+        if (latest == nullptr || !latest->is_done()) {
             return {Code::invalidArgument, std::string("elapsed time: the ") + (i == 0 ? "first" : "second") +
                                                " event " + (latest == nullptr ? "was never recorded" : "is not done")};
         }

@@ -18,25 +18,25 @@ Status fault(const Settings& settings, Code code, const char* title, const std::
              const char* fix);
 
 /// Writes the same report and goes on.
-void writeReport(const char* title, const std::string& text, const Allocation* about, const char* fix);
+void write_report(const char* title, const std::string& text, const Allocation* about, const char* fix);
 
 /// What the calling thread runs, for reports: a kernel or a copy on a stream; null names on threads of the host.
 struct Running {
     const char* name = nullptr;
     int stream = 0;
 };
-void setRunning(const Running& running);
+void set_running(const Running& running);
 /// The one of the calling thread, as long as that lives.
 const Running* running();
 
 /// Handles SIGSEGV from now on: an access to device memory by the host, or by a kernel where it must not, is
 /// explained on standard error before the signal ends the process. Everything else goes to the handler that was there
 /// before. Does nothing the second time.
-void installFaultHandler();
+void install_fault_handler();
 
-/// Gives the calling thread a stack for signals where it has none. The thread frees it with dropSignalStack().
-void useSignalStack();
-void dropSignalStack();
+/// Gives the calling thread a stack for signals where it has none. The thread frees it with drop_signal_stack().
+void use_signal_stack();
+void drop_signal_stack();
 
 }  // namespace diopigen::sim
 

@@ -26,7 +26,7 @@ constexpr int64_t kVersion = 1;
 struct Step {
     std::string text;
     /// Whether the host runs it each time: a generator advances, or the version of an input counts.
-    bool hasSideEffect = false;
+    bool has_side_effect = false;
 };
 
 struct Graph {
@@ -58,7 +58,7 @@ int64_t elementBytes(const std::string& dtype) {
 }
 
 // The last byte that a slot's layout reaches, from its first element on.
-int64_t extentOf(const Json& slot) {
+int64_t extent_of(const Json& slot) {
     const std::vector<int64_t> sizes = slot.at("sizes").integers(), strides = slot.at("strides").integers();
     require(sizes.size() == strides.size(), "as many sizes as strides");
     int64_t extent = 1;
@@ -69,26 +69,26 @@ int64_t extentOf(const Json& slot) {
     return extent * elementBytes(slot.at("dtype").text());
 }
 
-void checkSlot(const Json& slot, std::size_t count, int64_t arena) {
+void check_slot(const Json& slot, std::size_t count, int64_t arena) {
     const std::string& kind = slot.at("kind").text();
     if (kind == "arena") {
-        const int64_t offset = slot.at("offset").integer(), extent = extentOf(slot);
+        const int64_t offset = slot.at("offset").integer(), extent = extent_of(slot);
         require(offset >= 0 && offset + extent <= arena, "memory inside the arena of " + std::to_string(arena) +
                                                              " bytes, and it has " + std::to_string(extent) + " at " +
                                                              std::to_string(offset));
     } else if (kind == "view") {
         const int64_t base = slot.at("base").integer();
         require(base >= 0 && base < static_cast<int64_t>(count), "a base that exists, not " + std::to_string(base));
-        static_cast<void>(extentOf(slot));
+        static_cast<void>(extent_of(slot));
     } else if (kind == "fresh") {
-        static_cast<void>(extentOf(slot));
+        static_cast<void>(extent_of(slot));
     } else {
         require(kind == "input" || kind == "constant", "a kind of slot that the device knows, not '" + kind + "'");
     }
 }
 
 // Every step is a function, or a kernel over slots that exist.
-void checkStep(const Json& step, std::size_t slots) {
+void check_step(const Json& step, std::size_t slots) {
     const Json& kernel = step.at("kernel");
     if (kernel.isNull()) {
         require(!step.at("function").isNull(), "a function or a kernel");
@@ -102,13 +102,13 @@ void checkStep(const Json& step, std::size_t slots) {
 }
 
 // The ranges of memory that a run has: one for the arena, which holds the slots in it together.
-std::vector<Region> regionsOf(const std::vector<Json>& slots, int64_t arena) {
+std::vector<Region> regions_of(const std::vector<Json>& slots, int64_t arena) {
     std::vector<Region> regions;
-    bool hasArena = false;
+    bool has_arena = false;
     for (uint64_t i = 0; i < slots.size(); ++i) {
         const std::string& kind = slots[i].at("kind").text();
-        if (kind == "arena" && !hasArena && extentOf(slots[i]) > 0) {
-            hasArena = true;
+        if (kind == "arena" && !has_arena && extent_of(slots[i]) > 0) {
+            has_arena = true;
             regions.push_back(
                 {i, static_cast<uint64_t>(slots[i].at("offset").integer()), static_cast<uint64_t>(arena), false});
         } else if (kind != "arena" && kind != "view") {
@@ -118,7 +118,7 @@ std::vector<Region> regionsOf(const std::vector<Json>& slots, int64_t arena) {
     return regions;
 }
 
-bool hasSideEffect(const Json& step) {
+bool has_side_effect(const Json& step) {
     const Json& kernel = step.at("kernel");
     const Json& writes = kernel.isNull() ? step.at("writes") : kernel.at("writes");
     return !step.at("random").isNull() || !(writes.isNull() || (writes.isList() && writes.list().empty()));
@@ -134,7 +134,7 @@ std::unique_ptr<Graph> parsed(const char* document) {
     graph->slots = slots.size();
     for (std::size_t i = 0; i < slots.size(); ++i) {
         try {
-            checkSlot(slots[i], slots.size(), plan.at("arena").integer());
+            check_slot(slots[i], slots.size(), plan.at("arena").integer());
         } catch (const std::runtime_error& error) {
             throw std::runtime_error("slot " + std::to_string(i) + ": expected " + error.what());
         }
@@ -145,17 +145,17 @@ std::unique_ptr<Graph> parsed(const char* document) {
         Step& step = graph->steps.emplace_back();
         step.text = "step " + std::to_string(i) + (node.isText() ? " (" + node.text() + ")" : "");
         try {
-            checkStep(steps[i], slots.size());
-            step.hasSideEffect = hasSideEffect(steps[i]);
+            check_step(steps[i], slots.size());
+            step.has_side_effect = has_side_effect(steps[i]);
         } catch (const std::runtime_error& error) {
             throw std::runtime_error(step.text + ": expected " + error.what());
         }
     }
-    graph->regions = regionsOf(slots, plan.at("arena").integer());
+    graph->regions = regions_of(slots, plan.at("arena").integer());
     return graph;
 }
 
-std::shared_ptr<const Replay> replayOf(Graph& graph) {
+std::shared_ptr<const Replay> replay_of(Graph& graph) {
     const std::lock_guard<std::mutex> lock(graph.mutex);
     return graph.replay;
 }
@@ -188,7 +188,7 @@ class GraphRun {
                 return status;
             }
             std::optional<CapturedKernels> kernels = capture.take();
-            replay->add(graph_.steps[i].hasSideEffect ? std::nullopt : std::move(kernels));
+            replay->add(graph_.steps[i].has_side_effect ? std::nullopt : std::move(kernels));
         }
         const std::lock_guard<std::mutex> lock(graph_.mutex);
         graph_.replay = replay;
@@ -221,7 +221,7 @@ class GraphRun {
 
 }  // namespace
 
-Status compileGraph(const char* document, void** graph) {
+Status compile_graph(const char* document, void** graph) {
     if (document == nullptr || graph == nullptr) {
         return failed("a graph without a document, or without a place for it");
     }
@@ -233,8 +233,8 @@ Status compileGraph(const char* document, void** graph) {
     return {};
 }
 
-Status runGraph(void* graph, diopiStreamHandle_t stream, const diopigenGraphSlot_t* slots, uint64_t slot_count,
-                diopigenGraphStep_t step, void* state) {
+Status run_graph(void* graph, diopiStreamHandle_t stream, const diopigenGraphSlot_t* slots, uint64_t slot_count,
+                 diopigenGraphStep_t step, void* state) {
     auto* const own = static_cast<Graph*>(graph);
     if (own == nullptr || step == nullptr || (slots == nullptr && slot_count != 0)) {
         return failed("a run without a graph, slots or steps");
@@ -256,18 +256,18 @@ Status runGraph(void* graph, diopiStreamHandle_t stream, const diopigenGraphSlot
     }
     const Batch batch(*queue);
     // What a check or a delay is about has to happen in each run.
-    if (!system->settings().isPlain()) {
+    if (!system->settings().is_plain()) {
         return run.plain();
     }
-    const std::shared_ptr<const Replay> replay = replayOf(*own);
+    const std::shared_ptr<const Replay> replay = replay_of(*own);
     if (replay == nullptr) {
         return run.captured();
     }
-    const auto prepared = replay->isUseful() ? replay->start(system, queue->device(), slots) : nullptr;
+    const auto prepared = replay->is_useful() ? replay->start(system, queue->device(), slots) : nullptr;
     return prepared == nullptr ? run.plain() : run.replayed(*prepared);
 }
 
-Status unloadGraph(void* graph) {
+Status unload_graph(void* graph) {
     const std::unique_ptr<Graph> own(static_cast<Graph*>(graph));
     return {};
 }

@@ -7,10 +7,10 @@
 
 namespace diopigen::sim {
 
-Status compileGraph(const char* document, void** graph);
-Status runGraph(void* graph, diopiStreamHandle_t stream, const diopigenGraphSlot_t* slots, uint64_t slot_count,
-                diopigenGraphStep_t step, void* state);
-Status unloadGraph(void* graph);
+Status compile_graph(const char* document, void** graph);
+Status run_graph(void* graph, diopiStreamHandle_t stream, const diopigenGraphSlot_t* slots, uint64_t slot_count,
+                 diopigenGraphStep_t step, void* state);
+Status unload_graph(void* graph);
 
 }  // namespace diopigen::sim
 

@@ -49,17 +49,17 @@ constexpr const char* kOptions[] = {"-std=c++17",
                                     "-shared",
                                     "-w"};
 
-std::string fileText(const fs::path& path) {
+std::string file_text(const fs::path& path) {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-std::string compilerName() {
+std::string compiler_name() {
     const char* const chosen = std::getenv("DIOPI_KERNEL_CXX");
     return chosen == nullptr || *chosen == '\0' ? "c++" : chosen;
 }
 
-fs::path cacheFolder() {
+fs::path cache_folder() {
     if (const char* const chosen = std::getenv("DIOPI_KERNEL_CACHE"); chosen != nullptr && *chosen != '\0') {
         return chosen;
     }
@@ -98,8 +98,8 @@ std::string digest(const std::string& text) {
 
 Status failed(const std::string& text) { return {Code::invalidArgument, text}; }
 
-Status runCompiler(const fs::path& source, const fs::path& library, const fs::path& messages) {
-    const std::string compiler = compilerName(), from = source.string(), to = library.string();
+Status run_compiler(const fs::path& source, const fs::path& library, const fs::path& messages) {
+    const std::string compiler = compiler_name(), from = source.string(), to = library.string();
     std::vector<const char*> words = {compiler.c_str()};
     words.insert(words.end(), std::begin(kOptions), std::end(kOptions));
     words.insert(words.end(), {from.c_str(), "-o", to.c_str(), "-lm", nullptr});
@@ -122,18 +122,18 @@ Status runCompiler(const fs::path& source, const fs::path& library, const fs::pa
         }
     }
     if (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0) {
-        return failed("'" + compiler + "' does not compile the kernel: " + fileText(messages));
+        return failed("'" + compiler + "' does not compile the kernel: " + file_text(messages));
     }
     return {};
 }
 
 // The library of a source, compiled where the cache has none. What other processes read appears at once.
-Status libraryOf(const std::string& source, fs::path* found) {
-    const std::string key = compilerName() + "\n" + processor() + "\n" + source;
-    const fs::path folder = cacheFolder(), stem = folder / digest(key);
+Status library_of(const std::string& source, fs::path* found) {
+    const std::string key = compiler_name() + "\n" + processor() + "\n" + source;
+    const fs::path folder = cache_folder(), stem = folder / digest(key);
     const fs::path library = stem.string() + ".so", text = stem.string() + ".cpp";
     *found = library;
-    if (fs::exists(library) && fileText(text) == source) {
+    if (fs::exists(library) && file_text(text) == source) {
         return {};
     }
     std::error_code error;
@@ -145,7 +145,7 @@ Status libraryOf(const std::string& source, fs::path* found) {
         stem.string() + "." + std::to_string(getpid()) + "." + std::to_string(reinterpret_cast<uintptr_t>(found));
     const fs::path own_text = own + ".cpp", own_library = own + ".so", messages = own + ".txt";
     std::ofstream(own_text, std::ios::binary) << source;
-    Status status = runCompiler(own_text, own_library, messages);
+    Status status = run_compiler(own_text, own_library, messages);
     if (status.ok()) {
         fs::rename(own_library, library, error);
         if (!error) {
@@ -162,12 +162,12 @@ Status libraryOf(const std::string& source, fs::path* found) {
 
 }  // namespace
 
-Status compileKernel(const char* source, const char* name, void** kernel) {
+Status compile_kernel(const char* source, const char* name, void** kernel) {
     if (source == nullptr || name == nullptr || kernel == nullptr) {
         return failed("a kernel without source or name");
     }
     fs::path path;
-    const Status status = libraryOf(source, &path);
+    const Status status = library_of(source, &path);
     if (!status.ok()) {
         return status;
     }
@@ -186,9 +186,9 @@ Status compileKernel(const char* source, const char* name, void** kernel) {
     return {};
 }
 
-Status launchKernel(void* kernel, diopiStreamHandle_t stream, const diopigenKernelBuffer_t* buffers,
-                    uint64_t buffer_count, const int64_t* numbers, uint64_t number_count, int64_t items,
-                    int64_t grain) {
+Status launch_kernel(void* kernel, diopiStreamHandle_t stream, const diopigenKernelBuffer_t* buffers,
+                     uint64_t buffer_count, const int64_t* numbers, uint64_t number_count, int64_t items,
+                     int64_t grain) {
     if (kernel == nullptr || (buffers == nullptr && buffer_count != 0) || (numbers == nullptr && number_count != 0)) {
         return failed("a launch without a kernel, buffers or numbers");
     }
@@ -210,10 +210,10 @@ Status launchKernel(void* kernel, diopiStreamHandle_t stream, const diopigenKern
         kernels::forRanges(
             items, grain, [&](int64_t first, int64_t last) { function(addresses.data(), copied.data(), first, last); });
     };
-    return launchCompiled(stream, loaded->name.c_str(), std::move(used), run, items <= grain);
+    return launch_compiled(stream, loaded->name.c_str(), std::move(used), run, items <= grain);
 }
 
-Status unloadKernel(void* kernel) {
+Status unload_kernel(void* kernel) {
     const std::unique_ptr<Loaded> loaded(static_cast<Loaded*>(kernel));
     if (loaded != nullptr) {
         dlclose(loaded->library);

@@ -7,10 +7,11 @@
 
 namespace diopigen::sim {
 
-Status compileKernel(const char* source, const char* name, void** kernel);
-Status launchKernel(void* kernel, diopiStreamHandle_t stream, const diopigenKernelBuffer_t* buffers,
-                    uint64_t buffer_count, const int64_t* numbers, uint64_t number_count, int64_t items, int64_t grain);
-Status unloadKernel(void* kernel);
+Status compile_kernel(const char* source, const char* name, void** kernel);
+Status launch_kernel(void* kernel, diopiStreamHandle_t stream, const diopigenKernelBuffer_t* buffers,
+                     uint64_t buffer_count, const int64_t* numbers, uint64_t number_count, int64_t items,
+                     int64_t grain);
+Status unload_kernel(void* kernel);
 
 }  // namespace diopigen::sim
 

@@ -15,8 +15,8 @@ namespace diopigen::sim {
 
 namespace {
 
-Status launchOn(StreamHandle stream, const char* name, std::vector<Buffer>&& buffers, const KernelReference& kernel,
-                uint64_t mostAtOnce, bool isCompiled, const Attempt* attempt = nullptr) {
+Status launch_on(StreamHandle stream, const char* name, std::vector<Buffer>&& buffers, const KernelReference& kernel,
+                 uint64_t most_at_once, bool is_compiled, const Attempt* attempt = nullptr) {
     if (name == nullptr || *name == '\0' || !kernel) {
         return {Code::invalidArgument, "launch: no name, or no kernel"};
     }
@@ -26,7 +26,7 @@ Status launchOn(StreamHandle stream, const char* name, std::vector<Buffer>&& buf
     }
     System* const system = open.system();
     Queue* const queue = open.queue();
-    if (const Chip* const chip = system->chip; chip != nullptr && !isCompiled) {
+    if (const Chip* const chip = system->chip; chip != nullptr && !is_compiled) {
         const Status status = kernels::admits(*chip, name, buffers.data(), buffers.size());
         if (!status.ok()) {
             return status;
@@ -36,17 +36,17 @@ Status launchOn(StreamHandle stream, const char* name, std::vector<Buffer>&& buf
     uint64_t bytes = 0;
     if (system->translate(queue->device(), buffers, &addresses, &bytes)) {
         const auto here = [&] { kernel(Kernel(addresses, buffers)); };
-        if (mostAtOnce > 0 && bytes <= mostAtOnce && system->runAtOnce(queue, name, bytes, Work(here))) {
+        if (most_at_once > 0 && bytes <= most_at_once && system->runAtOnce(queue, name, bytes, Work(here))) {
             return {};
         }
-        if (attempt != nullptr && queue->isCapturing()) {
+        if (attempt != nullptr && queue->is_capturing()) {
             return {Code::invalidArgument, std::string(name) + " waits for other devices: it cannot be captured"};
         }
         // The log has one entry for a kernel.
-        if (attempt != nullptr && *attempt && bytes <= kSmall && !keepsLog()) {
-            bool isDone = true;  // and stays so where it fails
-            const auto attempted = [&] { isDone = (*attempt)(Kernel(addresses, buffers)); };
-            if (system->runAtOnce(queue, name, bytes, Work(attempted)) && isDone) {
+        if (attempt != nullptr && *attempt && bytes <= kSmall && !keeps_log()) {
+            bool is_done = true;  // and stays so where it fails
+            const auto attempted = [&] { is_done = (*attempt)(Kernel(addresses, buffers)); };
+            if (system->runAtOnce(queue, name, bytes, Work(attempted)) && is_done) {
                 return {};
             }
         }
@@ -80,7 +80,7 @@ Status launchOn(StreamHandle stream, const char* name, std::vector<Buffer>&& buf
 Status launch(StreamHandle stream, const char* name, std::vector<Buffer>&& buffers, const KernelReference& kernel,
               When when) {
     const uint64_t most = when == When::atOnceIfSmall ? kSmall : 0;
-    return launchOn(stream, name, std::move(buffers), kernel, most, false);
+    return launch_on(stream, name, std::move(buffers), kernel, most, false);
 }
 
 Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel, When when) {
@@ -89,14 +89,14 @@ Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers
 
 Status launch(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel,
               const Attempt& attempt) {
-    return launchOn(stream, name, std::move(buffers), KernelReference(kernel), 0, false, &attempt);
+    return launch_on(stream, name, std::move(buffers), KernelReference(kernel), 0, false, &attempt);
 }
 
-Status launchCompiled(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel,
-                      bool isForOneThread) {
+Status launch_compiled(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel,
+                       bool is_for_one_thread) {
     constexpr uint64_t kSmallCompiled = 65536;
-    const uint64_t most = isForOneThread ? kSmallCompiled : 0;
-    return launchOn(stream, name, std::move(buffers), KernelReference(kernel), most, true);
+    const uint64_t most = is_for_one_thread ? kSmallCompiled : 0;
+    return launch_on(stream, name, std::move(buffers), KernelReference(kernel), most, true);
 }
 
 }  // namespace diopigen::sim

@@ -8,8 +8,8 @@ namespace diopigen::sim {
 
 /// As launch(), without the rules of the chip. One that is worth a single thread runs on the calling thread where the
 /// stream is idle, with up to 64 KiB of buffers: that takes a few microseconds, and a thread longer to wake up.
-Status launchCompiled(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel,
-                      bool isForOneThread);
+Status launch_compiled(StreamHandle stream, const char* name, std::vector<Buffer> buffers, KernelFunction kernel,
+                       bool is_for_one_thread);
 
 }  // namespace diopigen::sim
 

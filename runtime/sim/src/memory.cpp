@@ -7,9 +7,9 @@
 namespace diopigen::sim {
 namespace {
 
-Status onDevice(int device, System** system) {
+Status on_device(int device, System** system) {
     const Status status = System::get(system);
-    return status.ok() ? (*system)->requireDevice(device) : status;
+    return status.ok() ? (*system)->require_device(device) : status;
 }
 
 }  // namespace
@@ -20,7 +20,7 @@ Status allocate(int device, uint64_t bytes, void** pointer) {
     }
     *pointer = nullptr;
     System* system = nullptr;
-    const Status status = onDevice(device, &system);
+    const Status status = on_device(device, &system);
     return status.ok() ? system->allocator(device).allocate(bytes, pointer) : status;
 }
 
@@ -32,7 +32,7 @@ Status release(void* pointer) {
 
 Status memoryUse(int device, MemoryUse* use) {
     System* system = nullptr;
-    const Status status = onDevice(device, &system);
+    const Status status = on_device(device, &system);
     if (status.ok()) {
         *use = system->allocator(device).use();
     }
@@ -41,7 +41,7 @@ Status memoryUse(int device, MemoryUse* use) {
 
 Status emptyCache(int device) {
     System* system = nullptr;
-    const Status status = onDevice(device, &system);
+    const Status status = on_device(device, &system);
     if (status.ok()) {
         system->allocator(device).emptyCache();
     }
@@ -49,8 +49,8 @@ Status emptyCache(int device) {
 }
 
 int deviceOf(const void* pointer) {
-    const Location location = locationOf(reinterpret_cast<uintptr_t>(pointer));
-    return location.inKernelView ? -1 : location.device;
+    const Location location = location_of(reinterpret_cast<uintptr_t>(pointer));
+    return location.in_kernel_view ? -1 : location.device;
 }
 
 Status setChip(const Chip* chip) {
@@ -59,7 +59,7 @@ Status setChip(const Chip* chip) {
     if (status.ok()) {
         system->chip = chip;
         for (int device = 0; chip != nullptr && device < system->deviceCount(); ++device) {
-            system->allocator(device).suggestLimit(chip->memory);
+            system->allocator(device).suggest_limit(chip->memory);
         }
     }
     return status;

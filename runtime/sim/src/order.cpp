@@ -19,7 +19,7 @@ bool covers(const Clock& clock, int stream, uint64_t time) {
 
 }  // namespace
 
-Clock& OrderCheck::clockOf(int stream) {
+Clock& OrderCheck::clock_of(int stream) {
     const auto position = static_cast<std::size_t>(stream);
     if (streams_.size() <= position) {
         streams_.resize(position + 1);
@@ -32,7 +32,7 @@ Clock& OrderCheck::clockOf(int stream) {
 std::optional<Unordered> OrderCheck::begin(int stream, const std::string& name,
                                            const std::vector<MemoryAccess>& accesses) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    Clock& clock = clockOf(stream);
+    Clock& clock = clock_of(stream);
     join(&clock, host_);  // the host queues this after all that it has waited for
     const uint64_t now = ++clock[static_cast<std::size_t>(stream)];
     std::optional<Unordered> conflict;
@@ -60,17 +60,17 @@ std::optional<Unordered> OrderCheck::begin(int stream, const std::string& name,
 
 Clock OrderCheck::snapshot(int stream) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return clockOf(stream);
+    return clock_of(stream);
 }
 
-void OrderCheck::hostWaited(const Clock& clock) {
+void OrderCheck::host_waited(const Clock& clock) {
     const std::lock_guard<std::mutex> lock(mutex_);
     join(&host_, clock);
 }
 
-void OrderCheck::streamWaits(int stream, const Clock& clock) {
+void OrderCheck::stream_waits(int stream, const Clock& clock) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    join(&clockOf(stream), clock);
+    join(&clock_of(stream), clock);
 }
 
 std::optional<Unordered> OrderCheck::freed(uint64_t allocation) {

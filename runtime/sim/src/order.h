@@ -38,11 +38,11 @@ class OrderCheck {
     /// The next work of a stream. The first conflict with earlier work, if there is one.
     std::optional<Unordered> begin(int stream, const std::string& name, const std::vector<MemoryAccess>& accesses);
 
-    /// What is known behind all work that the stream has now: taken before waiting, handed to hostWaited() after it,
+    /// What is known behind all work that the stream has now: taken before waiting, handed to host_waited() after it,
     /// or kept in an event.
     Clock snapshot(int stream);
-    void hostWaited(const Clock& clock);
-    void streamWaits(int stream, const Clock& clock);
+    void host_waited(const Clock& clock);
+    void stream_waits(int stream, const Clock& clock);
 
     /// The allocation ends. Work that used it and that the host has not waited for, if there is some.
     std::optional<Unordered> freed(uint64_t allocation);
@@ -57,7 +57,7 @@ class OrderCheck {
         std::string name;
     };
 
-    Clock& clockOf(int stream);
+    Clock& clock_of(int stream);
 
     std::mutex mutex_;
     Clock host_;

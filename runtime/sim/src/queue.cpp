@@ -43,7 +43,7 @@ Batch::~Batch() {
 
 bool Batch::exists() { return held != nullptr; }
 
-void Batch::submitHeld() {
+void Batch::submit_held() {
     if (Capture* const capture = Capture::current()) {
         capture->interrupt();
     }
@@ -56,7 +56,7 @@ void Batch::add(Task task) { tasks_.push_back(std::move(task)); }
 
 void Batch::submit() {
     if (!tasks_.empty()) {
-        queue_.pushAll(std::make_shared<const std::vector<Task>>(std::exchange(tasks_, {})));
+        queue_.push_all(std::make_shared<const std::vector<Task>>(std::exchange(tasks_, {})));
     }
 }
 
@@ -86,38 +86,38 @@ void Queue::push(Task task) {
         held->add(std::move(task));
         return;
     }
-    submitted.fetch_add(task.isWork() ? 1 : 0, std::memory_order_relaxed);
+    submitted.fetch_add(task.is_work() ? 1 : 0, std::memory_order_relaxed);
     enqueue(std::move(task));
 }
 
 std::shared_ptr<StreamCapture> Queue::capture() {
-    if (!isCapturing_) {
+    if (!is_capturing_) {
         return nullptr;
     }
     const std::lock_guard<std::mutex> lock(mutex_);
     return capture_;
 }
 
-void Queue::setCapture(std::shared_ptr<StreamCapture> capture) {
+void Queue::set_capture(std::shared_ptr<StreamCapture> capture) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    isCapturing_ = capture != nullptr;
+    is_capturing_ = capture != nullptr;
     capture_ = std::move(capture);
 }
 
-void Queue::pushAll(std::shared_ptr<const std::vector<Task>> tasks) {
+void Queue::push_all(std::shared_ptr<const std::vector<Task>> tasks) {
     submitted.fetch_add(1, std::memory_order_relaxed);
     uint64_t bytes = 0;
     for (const Task& task : *tasks) {
         bytes += task.bytes;
     }
     // Each of the tasks fails, and is traced, by itself.
-    const bool isWork =
-        std::all_of(tasks->begin(), tasks->end(), [](const Task& task) { return task.isWork(); });  // no events
-    if (settings_.isPlain() && isWork && bytes <= kSmallBatch && pushed_ == done_) {
+    const bool is_work =
+        std::all_of(tasks->begin(), tasks->end(), [](const Task& task) { return task.is_work(); });  // no events
+    if (settings_.is_plain() && is_work && bytes <= kSmallBatch && pushed_ == done_) {
         const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
         if (lock.owns_lock() && pushed_ == done_) {
             for (const Task& task : *tasks) {
-                if (const std::string failure = runOne(task.label(), task.bytes, Work(task.run)); !failure.empty()) {
+                if (const std::string failure = run_one(task.label(), task.bytes, Work(task.run)); !failure.empty()) {
                     fail(task.label(), failure);
                 }
             }
@@ -126,7 +126,7 @@ void Queue::pushAll(std::shared_ptr<const std::vector<Task>> tasks) {
     }
     auto run = [this, tasks = std::move(tasks)] {
         for (const Task& task : *tasks) {
-            if (const std::string failure = runOne(task.label(), task.bytes, Work(task.run)); !failure.empty()) {
+            if (const std::string failure = run_one(task.label(), task.bytes, Work(task.run)); !failure.empty()) {
                 const std::lock_guard<std::mutex> lock(mutex_);
                 fail(task.label(), failure);
             }
@@ -147,7 +147,7 @@ void Queue::enqueue(Task task) {
         }
         tasks_.push_back(std::move(task));
         ++pushed_;
-        sleeps = workerSleeps_;
+        sleeps = worker_sleeps_;
     }
     if (sleeps) {
         arrived_.notify_one();
@@ -155,30 +155,30 @@ void Queue::enqueue(Task task) {
 }
 
 void Queue::wait() {
-    Batch::submitHeld();  // whichever queue it is of: this one may wait for it
+    Batch::submit_held();  // whichever queue it is of: this one may wait for it
     const uint64_t until = pushed_;
-    const auto isDone = [&] { return done_ >= until; };
-    kernels::lookFor(isDone);
-    if (isDone()) {
+    const auto is_done = [&] { return done_ >= until; };
+    kernels::lookFor(is_done);
+    if (is_done()) {
         return;
     }
     std::unique_lock<std::mutex> lock(mutex_);
     ++waiting_;  // before it looks: a thread that finishes a task sees the count, or its task is seen here
-    finished_.wait(lock, isDone);
+    finished_.wait(lock, is_done);
     --waiting_;
 }
 
-Status Queue::takeFailure() {
-    if (!hasFailed_) {
+Status Queue::take_failure() {
+    if (!has_failed_) {
         return {};
     }
     const std::lock_guard<std::mutex> lock(mutex_);
-    hasFailed_ = false;
+    has_failed_ = false;
     return std::exchange(failure_, Status());
 }
 
-std::string Queue::failureText() {
-    if (!hasFailed_) {
+std::string Queue::failure_text() {
+    if (!has_failed_) {
         return {};
     }
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -188,9 +188,9 @@ std::string Queue::failureText() {
 bool Queue::take(std::vector<Task>* tasks) {
     kernels::lookFor([&] { return ending_ || pushed_ != done_; });
     std::unique_lock<std::mutex> lock(mutex_);
-    workerSleeps_ = true;
+    worker_sleeps_ = true;
     arrived_.wait(lock, [&] { return ending_ || !tasks_.empty(); });
-    workerSleeps_ = false;
+    worker_sleeps_ = false;
     if (tasks_.empty()) {
         return false;
     }
@@ -199,15 +199,15 @@ bool Queue::take(std::vector<Task>* tasks) {
 }
 
 void Queue::work() {
-    useSignalStack();
+    use_signal_stack();
     uint64_t position = 0;
     std::vector<Task> tasks;
     while (take(&tasks)) {
         for (Task& task : tasks) {
-            if (task.isWork()) {
+            if (task.is_work()) {
                 delay(++position);
             }
-            if (const std::string failure = runOne(task.label(), task.bytes, Work(task.run)); !failure.empty()) {
+            if (const std::string failure = run_one(task.label(), task.bytes, Work(task.run)); !failure.empty()) {
                 const std::lock_guard<std::mutex> lock(mutex_);
                 fail(task.label(), failure);
             }
@@ -222,11 +222,11 @@ void Queue::work() {
         }
         tasks.clear();
     }
-    dropSignalStack();
+    drop_signal_stack();
 }
 
-bool Queue::runIfIdle(const char* name, uint64_t bytes, Work run) {
-    if (settings_.delayMicroseconds != 0 || pushed_ != done_ || isCapturing_ ||
+bool Queue::run_if_idle(const char* name, uint64_t bytes, Work run) {
+    if (settings_.delay_microseconds != 0 || pushed_ != done_ || is_capturing_ ||
         (held != nullptr && held->queue() == this)) {
         return false;
     }
@@ -239,22 +239,22 @@ bool Queue::runIfIdle(const char* name, uint64_t bytes, Work run) {
     }
     // The lock keeps the order: nothing is pushed, and so nothing starts, before this is done.
     submitted.fetch_add(1, std::memory_order_relaxed);
-    if (const std::string failure = runOne(name, bytes, run); !failure.empty()) {
+    if (const std::string failure = run_one(name, bytes, run); !failure.empty()) {
         fail(name, failure);
     }
     return true;
 }
 
-bool Queue::isDone() const {
-    return settings_.delayMicroseconds == 0 && held == nullptr && pushed_ == done_ && !hasFailed_ && !isCapturing_ &&
+bool Queue::is_done() const {
+    return settings_.delay_microseconds == 0 && held == nullptr && pushed_ == done_ && !has_failed_ && !is_capturing_ &&
            Capture::current() == nullptr;
 }
 
-bool Queue::isIdle(std::string* failure) {
+bool Queue::is_idle(std::string* failure) {
     if (Capture* const capture = Capture::current()) {
         capture->interrupt();
     }
-    if (settings_.delayMicroseconds != 0 || pushed_ != done_ || (held != nullptr && held->queue() == this)) {
+    if (settings_.delay_microseconds != 0 || pushed_ != done_ || (held != nullptr && held->queue() == this)) {
         return false;
     }
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
@@ -266,13 +266,13 @@ bool Queue::isIdle(std::string* failure) {
 }
 
 // Runs work, and says how it failed; "" where it did not.
-std::string Queue::runOne(const char* name, uint64_t bytes, Work run) const {
-    const bool isWork = *name != '\0';
-    const bool isLogged = isWork && keepsLog();
-    if (isWork) {
-        setRunning({name, number_});
+std::string Queue::run_one(const char* name, uint64_t bytes, Work run) const {
+    const bool is_work = *name != '\0';
+    const bool is_logged = is_work && keeps_log();
+    if (is_work) {
+        set_running({name, number_});
     }
-    const double start = isLogged ? secondsNow() : 0;
+    const double start = is_logged ? seconds_now() : 0;
     std::string failure;
     try {
         run();
@@ -281,11 +281,11 @@ std::string Queue::runOne(const char* name, uint64_t bytes, Work run) const {
     } catch (...) {
         failure = "unknown exception";
     }
-    if (isWork) {
-        setRunning({});
+    if (is_work) {
+        set_running({});
     }
-    if (isLogged) {
-        logWork({start, secondsNow(), device_, number_, name, bytes});
+    if (is_logged) {
+        log_work({start, seconds_now(), device_, number_, name, bytes});
     }
     return failure;
 }
@@ -296,19 +296,19 @@ void Queue::fail(const char* name, const std::string& failure) {
         const char* const what = *name == '\0' ? "a wait for an event" : name;
         failure_ = Status(Code::kernelFailed,
                           std::string(what) + " on stream " + std::to_string(number_) + " failed: " + failure);
-        hasFailed_ = true;
+        has_failed_ = true;
     }
 }
 
 // A delay is a function of the seed, the stream and the position in it, and of nothing else: a run that fails can be
 // repeated.
 void Queue::delay(uint64_t position) const {
-    if (settings_.delayMicroseconds == 0) {
+    if (settings_.delay_microseconds == 0) {
         return;
     }
     const uint64_t sampled =
-        mixed(mixed(settings_.delaySeed) ^ mixed((static_cast<uint64_t>(number_) << 40) + position));
-    std::this_thread::sleep_for(std::chrono::microseconds(sampled % (settings_.delayMicroseconds + 1)));
+        mixed(mixed(settings_.delay_seed) ^ mixed((static_cast<uint64_t>(number_) << 40) + position));
+    std::this_thread::sleep_for(std::chrono::microseconds(sampled % (settings_.delay_microseconds + 1)));
 }
 
 }  // namespace diopigen::sim

@@ -41,7 +41,7 @@ struct Task {
 
     const char* label() const { return kernel == nullptr ? name.c_str() : kernel->name.c_str(); }
     /// Whether it is work of the device, which has a name.
-    bool isWork() const { return *label() != '\0'; }
+    bool is_work() const { return *label() != '\0'; }
 };
 
 /// Work by reference, for those who run it before they return: a std::function would cost more than small work.
@@ -71,7 +71,7 @@ class Batch {
     /// Whether the calling thread has one.
     static bool exists();
     /// Pushes what the calling thread holds back: it is about to ask for what may be in it, or waits for it.
-    static void submitHeld();
+    static void submit_held();
     const Queue* queue() const { return &queue_; }
     void add(Task task);
     /// Pushes what is held back.
@@ -97,33 +97,33 @@ class Queue {
     /// Waits while a thousand tasks are queued already.
     void push(Task task);
     /// As one task of the queue, at once where the queue is idle and the work is small.
-    void pushAll(std::shared_ptr<const std::vector<Task>> tasks);
+    void push_all(std::shared_ptr<const std::vector<Task>> tasks);
     /// The capture that records what is pushed; null for none.
     std::shared_ptr<StreamCapture> capture();
-    void setCapture(std::shared_ptr<StreamCapture> capture);
-    bool isCapturing() const { return isCapturing_; }
+    void set_capture(std::shared_ptr<StreamCapture> capture);
+    bool is_capturing() const { return is_capturing_; }
     /// How often any queue of the process was given work.
     static uint64_t submissions();
     /// Runs work on the calling thread, where all that was pushed is done; false, and nothing has happened, where it is
     /// not, or where work is delayed.
-    bool runIfIdle(const char* name, uint64_t bytes, Work run);
+    bool run_if_idle(const char* name, uint64_t bytes, Work run);
     /// Whether all that was pushed is done, without a failure that was not taken: what was written can be read. A
     /// thread that pushes meanwhile does not wait for those who read. False as well where work is delayed.
-    bool isDone() const;
+    bool is_done() const;
     /// Whether all that was pushed is done; the text of a failure that was not taken, if there is one. False as well
     /// where work is delayed.
-    bool isIdle(std::string* failure);
+    bool is_idle(std::string* failure);
     /// Waits for all that has been pushed until now.
     void wait();
     /// The first failure since the last call.
-    Status takeFailure();
+    Status take_failure();
     /// The text of that failure, which stays; empty where there is none.
-    std::string failureText();
+    std::string failure_text();
 
   private:
     void work();
     bool take(std::vector<Task>* tasks);
-    std::string runOne(const char* name, uint64_t bytes, Work run) const;
+    std::string run_one(const char* name, uint64_t bytes, Work run) const;
     void fail(const char* name, const std::string& failure);
     void enqueue(Task task);
     void delay(uint64_t position) const;
@@ -138,12 +138,12 @@ class Queue {
     alignas(64) std::atomic<uint64_t> pushed_{0};  // a cache line for each: one thread spins on what the other writes
     alignas(64) std::atomic<uint64_t> done_{0};
     std::atomic<int> waiting_{0};  ///< threads in wait() that sleep, or are about to
-    bool workerSleeps_ = false;
+    bool worker_sleeps_ = false;
     std::atomic<bool> ending_{false};
     Status failure_;
-    std::atomic<bool> hasFailed_{
+    std::atomic<bool> has_failed_{
         false};  ///< whether failure_ is one; set under the lock, before the task counts as done
-    std::atomic<bool> isCapturing_{false};  ///< whether capture_ is one
+    std::atomic<bool> is_capturing_{false};  ///< whether capture_ is one
     std::shared_ptr<StreamCapture> capture_;
     std::thread worker_;
 };

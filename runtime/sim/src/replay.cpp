@@ -11,7 +11,7 @@ namespace diopigen::sim {
 
 namespace {
 
-uintptr_t startOf(const Region& region, const diopigenGraphSlot_t* slots) {
+uintptr_t start_of(const Region& region, const diopigenGraphSlot_t* slots) {
     return reinterpret_cast<uintptr_t>(slots[region.slot].data) - region.offset;
 }
 
@@ -20,7 +20,7 @@ uintptr_t startOf(const Region& region, const diopigenGraphSlot_t* slots) {
 Replay::Replay(const diopigenGraphSlot_t* slots, std::vector<Region> regions)
     : regions_(std::move(regions)), used_(regions_.size()) {
     for (const Region& region : regions_) {
-        starts_.push_back(startOf(region, slots));
+        starts_.push_back(start_of(region, slots));
     }
 }
 
@@ -60,13 +60,13 @@ bool Replay::locate(const kernels::Buffer& buffer, Location* location) {
     const auto address = reinterpret_cast<uintptr_t>(buffer.pointer);
     for (std::size_t i = 0; i < regions_.size(); ++i) {
         const uint64_t bytes = regions_[i].bytes;
-        const bool isApart = address >= starts_[i] + bytes || address + buffer.bytes <= starts_[i];
-        if (isApart) {
+        const bool is_apart = address >= starts_[i] + bytes || address + buffer.bytes <= starts_[i];
+        if (is_apart) {
             continue;
         }
-        const bool isInside = address >= starts_[i] && address + buffer.bytes <= starts_[i] + bytes;
-        const bool isSecond = location->region != kNone;
-        if (!isInside || (isSecond && !(regions_[i].isFixed && regions_[location->region].isFixed))) {
+        const bool is_inside = address >= starts_[i] && address + buffer.bytes <= starts_[i] + bytes;
+        const bool is_second = location->region != kNone;
+        if (!is_inside || (is_second && !(regions_[i].is_fixed && regions_[location->region].is_fixed))) {
             return false;
         }
         *location = {static_cast<uint32_t>(i), address - starts_[i]};
@@ -80,8 +80,8 @@ std::shared_ptr<const Replay::Run> Replay::start(System* system, int device, con
         if (!used_[i]) {
             continue;
         }
-        const uintptr_t start = startOf(regions_[i], slots);
-        starts[i] = system->kernelAddress(device, start, regions_[i].bytes);
+        const uintptr_t start = start_of(regions_[i], slots);
+        starts[i] = system->kernel_address(device, start, regions_[i].bytes);
         if (starts[i] == nullptr || (start - starts_[i]) % kAllocationAlignment != 0) {
             return nullptr;
         }

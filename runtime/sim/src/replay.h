@@ -21,7 +21,7 @@ struct Region {
     uint64_t slot = 0;    ///< a slot in it
     uint64_t offset = 0;  ///< of this slot from the start of the range, in bytes
     uint64_t bytes = 0;
-    bool isFixed = false;  ///< whether it is the same memory in each run
+    bool is_fixed = false;  ///< whether it is the same memory in each run
 };
 
 class Replay : public std::enable_shared_from_this<Replay> {
@@ -33,7 +33,7 @@ class Replay : public std::enable_shared_from_this<Replay> {
     /// memory that is in no region, or in several.
     void add(std::optional<CapturedKernels> kernels);
     /// Whether there is a kernel to replay.
-    bool isUseful() const { return kernel_count_ > 0; }
+    bool is_useful() const { return kernel_count_ > 0; }
 
     /// One run: where its kernels find their buffers.
     class Run;

@@ -11,7 +11,7 @@ namespace diopigen::sim {
 namespace {
 
 /// Reads a number in decimal digits off the front of `text`; false where there is none or it is too large.
-bool readNumber(std::string_view* text, uint64_t* number) {
+bool read_number(std::string_view* text, uint64_t* number) {
     std::size_t used = 0;
     uint64_t value = 0;
     while (used < text->size() && (*text)[used] >= '0' && (*text)[used] <= '9') {
@@ -27,9 +27,9 @@ bool readNumber(std::string_view* text, uint64_t* number) {
     return used > 0;
 }
 
-bool readBytes(std::string_view text, uint64_t* bytes) {
+bool read_bytes(std::string_view text, uint64_t* bytes) {
     uint64_t number = 0;
-    if (!readNumber(&text, &number) || text.size() > 1) {
+    if (!read_number(&text, &number) || text.size() > 1) {
         return false;
     }
     uint64_t unit = 1;
@@ -50,18 +50,18 @@ bool readBytes(std::string_view text, uint64_t* bytes) {
     return true;
 }
 
-bool readDelay(std::string_view text, Settings* settings) {
+bool read_delay(std::string_view text, Settings* settings) {
     uint64_t seed = 0;
     uint64_t longest = 0;
-    if (!readNumber(&text, &seed) || text.empty() || text[0] != ',') {
+    if (!read_number(&text, &seed) || text.empty() || text[0] != ',') {
         return false;
     }
     text.remove_prefix(1);
-    if (!readNumber(&text, &longest) || !text.empty() || longest > 10'000'000) {
+    if (!read_number(&text, &longest) || !text.empty() || longest > 10'000'000) {
         return false;
     }
-    settings->delaySeed = seed;
-    settings->delayMicroseconds = longest;
+    settings->delay_seed = seed;
+    settings->delay_microseconds = longest;
     return true;
 }
 
@@ -71,7 +71,7 @@ Status wrong(const char* variable, const char* value, const char* expected) {
 
 }  // namespace
 
-Status readSettings(Settings* settings) {
+Status read_settings(Settings* settings) {
     const auto set = [](const char* variable) -> const char* {
         const char* const value = std::getenv(variable);
         return value == nullptr || *value == '\0' ? nullptr : value;
@@ -83,13 +83,13 @@ Status readSettings(Settings* settings) {
         }
     }
     settings->devices = static_cast<int>(environment::number("DIOPI_SIM_DEVICES", settings->devices));
-    settings->memoryCheck = environment::text("DIOPI_SIM_MEMORY_CHECK") == "1";
-    settings->orderCheck = environment::text("DIOPI_SIM_ORDER_CHECK") == "1";
-    settings->stacks = environment::text("DIOPI_SIM_DEBUG") == "1" || settings->faultsAreFatal();
-    if (const char* value = set("DIOPI_SIM_MEMORY"); value != nullptr && !readBytes(value, &settings->memory)) {
+    settings->memory_check = environment::text("DIOPI_SIM_MEMORY_CHECK") == "1";
+    settings->order_check = environment::text("DIOPI_SIM_ORDER_CHECK") == "1";
+    settings->stacks = environment::text("DIOPI_SIM_DEBUG") == "1" || settings->faults_are_fatal();
+    if (const char* value = set("DIOPI_SIM_MEMORY"); value != nullptr && !read_bytes(value, &settings->memory)) {
         return wrong("DIOPI_SIM_MEMORY", value, "a number of bytes from 1 to 16384G, or one with K, M or G behind it");
     }
-    if (const char* value = set("DIOPI_SIM_DELAY"); value != nullptr && !readDelay(value, settings)) {
+    if (const char* value = set("DIOPI_SIM_DELAY"); value != nullptr && !read_delay(value, settings)) {
         return wrong("DIOPI_SIM_DELAY", value, "SEED,MICROSECONDS with at most 10000000 microseconds");
     }
     if (const char* value = set("DIOPI_SIM_TRACE"); value != nullptr) {

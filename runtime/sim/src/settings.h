@@ -13,22 +13,22 @@ constexpr int kMaxDevices = 16;
 
 struct Settings {
     int devices = 2;
-    uint64_t memory = 0;             ///< bytes on each device; 0 where the environment says nothing
-    bool memoryCheck = false;        ///< faults of memory end the process with a report; guard pages, no reuse
-    bool orderCheck = false;         ///< uses of memory that no synchronisation orders do so too
-    bool stacks = false;             ///< allocations keep the stack that made them
-    uint64_t delaySeed = 0;          ///< of the random delays
-    uint64_t delayMicroseconds = 0;  ///< the longest delay in front of a kernel or copy; 0 for none
-    std::string trace;               ///< where the Chrome trace goes, empty for none
+    uint64_t memory = 0;              ///< bytes on each device; 0 where the environment says nothing
+    bool memory_check = false;        ///< faults of memory end the process with a report; guard pages, no reuse
+    bool order_check = false;         ///< uses of memory that no synchronisation orders do so too
+    bool stacks = false;              ///< allocations keep the stack that made them
+    uint64_t delay_seed = 0;          ///< of the random delays
+    uint64_t delay_microseconds = 0;  ///< the longest delay in front of a kernel or copy; 0 for none
+    std::string trace;                ///< where the Chrome trace goes, empty for none
 
-    bool faultsAreFatal() const { return memoryCheck || orderCheck; }
+    bool faults_are_fatal() const { return memory_check || order_check; }
     /// Whether work may be run in any way that keeps its order, such as on the thread that asks for it: nothing is
     /// delayed, and nothing is checked each time.
-    bool isPlain() const { return delayMicroseconds == 0 && !faultsAreFatal(); }
+    bool is_plain() const { return delay_microseconds == 0 && !faults_are_fatal(); }
 };
 
 /// Reads DIOPI_SIM_...; the text of a failure names the variable, its value, and what it may be.
-Status readSettings(Settings* settings);
+Status read_settings(Settings* settings);
 
 }  // namespace diopigen::sim
 

@@ -13,11 +13,11 @@ namespace {
 
 /// Host memory of a copy: not null, and not on a device.
 template <typename What>
-Status requireHost(const void* host, const What& what) {
+Status require_host(const void* host, const What& what) {
     if (host == nullptr) {
         return {Code::invalidArgument, what() + " is null"};
     }
-    const int device = locationOf(reinterpret_cast<uintptr_t>(host)).device;
+    const int device = location_of(reinterpret_cast<uintptr_t>(host)).device;
     if (device >= 0) {
         return {Code::invalidPointer, what() + " is memory of device " + std::to_string(device)};
     }
@@ -28,7 +28,7 @@ Status requireHost(const void* host, const What& what) {
 struct Side {
     const void* pointer;
     const char* what;
-    bool onDevice;
+    bool on_device;
 };
 
 Status copy(StreamHandle stream, const char* name, const Side& to, const Side& from, uint64_t bytes) {
@@ -42,11 +42,11 @@ Status copy(StreamHandle stream, const char* name, const Side& to, const Side& f
     Range source;
     const auto check = [&](const Side& side, bool write, Range* range) {
         const auto what = [&] { return std::string(name) + ": " + side.what; };
-        if (side.onDevice) {
+        if (side.on_device) {
             return system->resolve(queue->device(), side.pointer, bytes, write, range, what);
         }
         range->address = const_cast<void*>(side.pointer);
-        return requireHost(side.pointer, what);
+        return require_host(side.pointer, what);
     };
     if (const Status status = check(from, false, &source); !status.ok()) {
         return status;
@@ -54,7 +54,7 @@ Status copy(StreamHandle stream, const char* name, const Side& to, const Side& f
     if (const Status status = check(to, true, &destination); !status.ok()) {
         return status;
     }
-    if (bytes <= kSmall && !to.onDevice && system->isReadable(queue)) {
+    if (bytes <= kSmall && !to.on_device && system->is_readable(queue)) {
         std::memcpy(destination.address, source.address, bytes);
         return {};
     }
@@ -81,28 +81,28 @@ Status destroyStream(StreamHandle stream) {
     std::shared_ptr<Queue> queue;
     Status status = System::get(&system);
     if (status.ok()) {
-        status = system->takeStream(stream, &queue);
+        status = system->take_stream(stream, &queue);
     }
     if (!status.ok()) {
         return status;
     }
     system->wait(queue.get());
-    return queue->takeFailure();
+    return queue->take_failure();
 }
 
 Status synchronize(StreamHandle stream) {
-    if (OpenStream::isReadable(stream)) {
+    if (OpenStream::is_readable(stream)) {
         return {};
     }
     const OpenStream open(stream);
     if (!open.status().ok()) {
         return open.status();
     }
-    if (const Status status = requireNoCapture(*open.queue(), "a wait of the host"); !status.ok()) {
+    if (const Status status = require_no_capture(*open.queue(), "a wait of the host"); !status.ok()) {
         return status;
     }
     open.system()->wait(open.queue());
-    return open.queue()->takeFailure();
+    return open.queue()->take_failure();
 }
 
 Status streamNumber(StreamHandle stream, int* number) {

@@ -18,7 +18,7 @@ struct CapturedGraph {
 
 std::atomic<uint64_t> captures{0};
 
-std::string nameOf(const Queue& queue) { return "stream " + std::to_string(queue.number()); }
+std::string name_of(const Queue& queue) { return "stream " + std::to_string(queue.number()); }
 
 Status failed(std::string text) { return {Code::invalidArgument, std::move(text)}; }
 
@@ -28,10 +28,10 @@ StreamCapture::StreamCapture(std::shared_ptr<Queue> origin)
     : number_(++captures), origin_(std::move(origin)), streams_{origin_} {}
 
 Status StreamCapture::begin(const std::shared_ptr<Queue>& origin) {
-    if (const Status status = requireNoCapture(*origin, "a second capture"); !status.ok()) {
+    if (const Status status = require_no_capture(*origin, "a second capture"); !status.ok()) {
         return status;
     }
-    origin->setCapture(std::make_shared<StreamCapture>(origin));
+    origin->set_capture(std::make_shared<StreamCapture>(origin));
     return {};
 }
 
@@ -43,59 +43,59 @@ void StreamCapture::add(const Queue& queue, Task task) {
 
 Status StreamCapture::join(const std::shared_ptr<Queue>& queue) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (hasEnded_) {
-        return failed(nameOf(*queue) + " waits for an event of a capture that has ended");
+    if (has_ended_) {
+        return failed(name_of(*queue) + " waits for an event of a capture that has ended");
     }
     if (queue->device() != origin()->device()) {
-        return failed(nameOf(*queue) + ", of another device, waits for an event of a capture");
+        return failed(name_of(*queue) + ", of another device, waits for an event of a capture");
     }
     streams_.push_back(queue);
-    queue->setCapture(shared_from_this());
+    queue->set_capture(shared_from_this());
     return {};
 }
 
 Status StreamCapture::wait(const std::shared_ptr<Queue>& queue, StreamCapture* capture, const Clock& clock) {
     const std::shared_ptr<StreamCapture> own = queue->capture();
     if (own != nullptr && own.get() != capture) {
-        return failed(nameOf(*queue) + " is being captured, and waits for an event from outside of the capture");
+        return failed(name_of(*queue) + " is being captured, and waits for an event from outside of the capture");
     }
     if (own == nullptr) {
         if (const Status status = capture->join(queue); !status.ok()) {
             return status;
         }
     }
-    capture->order_.streamWaits(queue->number(), clock);
+    capture->order_.stream_waits(queue->number(), clock);
     return {};
 }
 
 std::vector<Task> StreamCapture::end(Status* status) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    hasEnded_ = true;
+    has_ended_ = true;
     const Clock known = order_.snapshot(origin()->number());
     for (const std::shared_ptr<Queue>& queue : streams_) {
-        queue->setCapture(nullptr);
+        queue->set_capture(nullptr);
         const auto position = static_cast<std::size_t>(queue->number());
         const uint64_t last = order_.snapshot(queue->number())[position];
         if (last > (position < known.size() ? known[position] : 0)) {
-            *status = failed(nameOf(*queue) + " has joined the capture of " + nameOf(*origin()) +
+            *status = failed(name_of(*queue) + " has joined the capture of " + name_of(*origin()) +
                              ", which does not wait for the end of its work");
         }
     }
     return std::move(tasks_);
 }
 
-Status requireNoCapture(const Queue& queue, const char* what) {
-    return queue.isCapturing() ? failed(std::string(what) + ": " + nameOf(queue) + " is being captured") : Status();
+Status require_no_capture(const Queue& queue, const char* what) {
+    return queue.is_capturing() ? failed(std::string(what) + ": " + name_of(queue) + " is being captured") : Status();
 }
 
-Status beginCapture(StreamHandle stream) {
+Status begin_capture(StreamHandle stream) {
     System* system = nullptr;
     std::shared_ptr<Queue> queue;
     const Status status = System::open(stream, &system, &queue);
     return status.ok() ? StreamCapture::begin(queue) : status;
 }
 
-Status captureOf(StreamHandle stream, uint64_t* capture) {
+Status capture_of(StreamHandle stream, uint64_t* capture) {
     const OpenStream open(stream);
     if (open.status().ok()) {
         const std::shared_ptr<StreamCapture> own = open.queue()->capture();
@@ -104,14 +104,14 @@ Status captureOf(StreamHandle stream, uint64_t* capture) {
     return open.status();
 }
 
-Status endCapture(StreamHandle stream, void** graph) {
+Status end_capture(StreamHandle stream, void** graph) {
     const OpenStream open(stream);
     if (!open.status().ok()) {
         return open.status();
     }
     const std::shared_ptr<StreamCapture> capture = open.queue()->capture();
     if (capture == nullptr || capture->origin() != open.queue()) {
-        return failed("no capture began on " + nameOf(*open.queue()));
+        return failed("no capture began on " + name_of(*open.queue()));
     }
     Status status;
     auto tasks = std::make_shared<const std::vector<Task>>(capture->end(&status));
@@ -121,7 +121,7 @@ Status endCapture(StreamHandle stream, void** graph) {
     return status;
 }
 
-Status launchCaptured(void* graph, StreamHandle stream) {
+Status launch_captured(void* graph, StreamHandle stream) {
     const OpenStream open(stream);
     if (!open.status().ok()) {
         return open.status();
@@ -134,8 +134,8 @@ Status launchCaptured(void* graph, StreamHandle stream) {
     if (own->tasks->empty()) {
         return {};
     }
-    if (open.system()->settings().isPlain() && !open.queue()->isCapturing()) {
-        open.queue()->pushAll(own->tasks);
+    if (open.system()->settings().is_plain() && !open.queue()->is_capturing()) {
+        open.queue()->push_all(own->tasks);
         return {};
     }
     for (const Task& task : *own->tasks) {
@@ -146,7 +146,7 @@ Status launchCaptured(void* graph, StreamHandle stream) {
     return {};
 }
 
-Status destroyCaptured(void* graph) {
+Status destroy_captured(void* graph) {
     delete static_cast<CapturedGraph*>(graph);
     return {};
 }

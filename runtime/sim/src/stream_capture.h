@@ -39,21 +39,21 @@ class StreamCapture : public std::enable_shared_from_this<StreamCapture> {
     const uint64_t number_;
     const std::shared_ptr<Queue> origin_;
     std::mutex mutex_;
-    bool hasEnded_ = false;
+    bool has_ended_ = false;
     std::vector<std::shared_ptr<Queue>> streams_;
     std::vector<Task> tasks_;
     OrderCheck order_;
 };
 
 /// Fails where the stream is being captured: `what` begins the message.
-Status requireNoCapture(const Queue& queue, const char* what);
+Status require_no_capture(const Queue& queue, const char* what);
 
 // The functions of diopigen/stream_capture.h.
-Status beginCapture(StreamHandle stream);
-Status captureOf(StreamHandle stream, uint64_t* capture);
-Status endCapture(StreamHandle stream, void** graph);
-Status launchCaptured(void* graph, StreamHandle stream);
-Status destroyCaptured(void* graph);
+Status begin_capture(StreamHandle stream);
+Status capture_of(StreamHandle stream, uint64_t* capture);
+Status end_capture(StreamHandle stream, void** graph);
+Status launch_captured(void* graph, StreamHandle stream);
+Status destroy_captured(void* graph);
 
 }  // namespace diopigen::sim
 

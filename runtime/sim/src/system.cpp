@@ -23,19 +23,19 @@ DIOPIGEN_SIM_FAST int current = 0;
 // The stream that the calling thread used last; null while a call uses it. A pointer: statics that end after the
 // thread's own objects may still use streams.
 DIOPIGEN_SIM_FAST OpenStream::Kept* kept = nullptr;
-DIOPIGEN_SIM_FAST bool isThreadEnding = false;
+DIOPIGEN_SIM_FAST bool is_thread_ending = false;
 
-void letGo() { delete std::exchange(kept, nullptr); }
+void let_go() { delete std::exchange(kept, nullptr); }
 
 // Lets go of it when the thread ends.
 struct Keeper {
     void keep(OpenStream::Kept* stream) {
-        letGo();
+        let_go();
         kept = stream;
     }
     ~Keeper() {
-        letGo();
-        isThreadEnding = true;
+        let_go();
+        is_thread_ending = true;
     }
 };
 thread_local Keeper keeper;
@@ -47,10 +47,10 @@ constexpr std::size_t kReportedLeaks = 20;
 constexpr kernels::ThreadScope kScope = {
     [] { return static_cast<const void*>(running()); },
     [](const void* kernel) {
-        useSignalStack();
-        setRunning(*static_cast<const Running*>(kernel));
+        use_signal_stack();
+        set_running(*static_cast<const Running*>(kernel));
     },
-    [] { setRunning({}); },
+    [] { set_running({}); },
 };
 
 std::string hex(uintptr_t address) {
@@ -60,7 +60,7 @@ std::string hex(uintptr_t address) {
 
 }  // namespace
 
-void finishAtExit() {
+void finish_at_exit() {
     System* system = nullptr;
     if (!System::get(&system).ok()) {
         return;
@@ -72,18 +72,18 @@ void finishAtExit() {
     if (!drained.ok()) {
         std::fprintf(stderr, "diopi-sim: %s\n", drained.text().c_str());
     }
-    (void)system->checkLeaks();
+    (void)system->check_leaks();
     std::vector<std::shared_ptr<Queue>> ending;
     {
         const std::lock_guard<std::mutex> lock(system->mutex_);
-        ending.swap(system->defaultStreams_);
+        ending.swap(system->default_streams_);
         ending.resize(static_cast<std::size_t>(system->deviceCount()));
-        system->defaultStreams_.resize(ending.size());
+        system->default_streams_.resize(ending.size());
         for (auto& entry : system->streams_) {
             ending.push_back(std::move(entry.second));
         }
         system->streams_.clear();
-        ++system->removedStreams_;
+        ++system->removed_streams_;
     }
     ending.clear();  // joins the workers
     if (system->leaked_) {
@@ -96,7 +96,7 @@ System::System(const Settings& settings) : settings_(settings) {
     for (int device = 0; device < settings_.devices; ++device) {
         allocators_.push_back(std::make_unique<Allocator>(device, settings_));
     }
-    defaultStreams_.resize(allocators_.size());
+    default_streams_.resize(allocators_.size());
 }
 
 Status System::get(System** system) {
@@ -107,19 +107,19 @@ Status System::get(System** system) {
     static const Created* const created = [] {
         auto* const result = new Created;
         Settings settings;
-        result->status = readSettings(&settings);
+        result->status = read_settings(&settings);
         if (result->status.ok()) {
             void* frame = nullptr;
             backtrace(&frame, 1);  // loads what the first call needs, before a signal handler needs it
-            secondsNow();
+            seconds_now();
             if (!settings.trace.empty()) {
-                openTraceFile(settings.trace);
+                open_trace_file(settings.trace);
             }
             result->system = new System(settings);
-            installFaultHandler();
+            install_fault_handler();
             kernels::setThreadScope(&kScope);
-            useSignalStack();
-            std::atexit(finishAtExit);
+            use_signal_stack();
+            std::atexit(finish_at_exit);
         }
         return result;
     }();
@@ -132,7 +132,7 @@ Status System::open(StreamHandle handle, System** system, std::shared_ptr<Queue>
     return status.ok() ? (*system)->stream(handle, queue) : status;
 }
 
-Status System::requireDevice(int device) const {
+Status System::require_device(int device) const {
     if (device >= 0 && device < settings_.devices) {
         return {};
     }
@@ -143,23 +143,23 @@ Status System::requireDevice(int device) const {
 int System::currentDevice() { return current; }
 
 Status System::setCurrentDevice(int device) {
-    const Status status = requireDevice(device);
+    const Status status = require_device(device);
     if (status.ok()) {
         current = device;
     }
     return status;
 }
 
-std::shared_ptr<Queue> System::addStream(int device) {
-    return std::make_shared<Queue>(device, nextStream_++, settings_);
+std::shared_ptr<Queue> System::add_stream(int device) {
+    return std::make_shared<Queue>(device, next_stream_++, settings_);
 }
 
 Status System::createStream(int device, StreamHandle* stream) {
-    if (const Status status = requireDevice(device); !status.ok()) {
+    if (const Status status = require_device(device); !status.ok()) {
         return status;
     }
     const std::lock_guard<std::mutex> lock(mutex_);
-    const std::shared_ptr<Queue> created = addStream(device);
+    const std::shared_ptr<Queue> created = add_stream(device);
     streams_.emplace(created.get(), created);
     *stream = created.get();
     return {};
@@ -168,9 +168,9 @@ Status System::createStream(int device, StreamHandle* stream) {
 Status System::stream(StreamHandle handle, std::shared_ptr<Queue>* queue) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (handle == nullptr) {
-        std::shared_ptr<Queue>& created = defaultStreams_[static_cast<std::size_t>(current)];
+        std::shared_ptr<Queue>& created = default_streams_[static_cast<std::size_t>(current)];
         if (created == nullptr) {
-            created = addStream(current);
+            created = add_stream(current);
         }
         *queue = created;
         return {};
@@ -184,40 +184,40 @@ Status System::stream(StreamHandle handle, std::shared_ptr<Queue>* queue) {
     return {};
 }
 
-Status System::takeStream(StreamHandle handle, std::shared_ptr<Queue>* queue) {
+Status System::take_stream(StreamHandle handle, std::shared_ptr<Queue>* queue) {
     if (handle == nullptr) {
         return {Code::invalidArgument, "the default stream cannot be destroyed"};
     }
     Status status = stream(handle, queue);
     if (status.ok()) {
-        status = requireNoCapture(**queue, "the end of a stream");
+        status = require_no_capture(**queue, "the end of a stream");
     }
     if (!status.ok()) {
         return status;
     }
-    letGo();
+    let_go();
     const std::lock_guard<std::mutex> lock(mutex_);
     streams_.erase(handle);
-    ++removedStreams_;
+    ++removed_streams_;
     return status;
 }
 
 OpenStream::OpenStream(StreamHandle handle) {
     const int device = handle == nullptr ? current : 0;
-    if (isKept(handle, device)) {
+    if (is_kept(handle, device)) {
         stream_ = std::exchange(kept, nullptr);
     } else {
         open(handle, device);
     }
 }
 
-bool OpenStream::isKept(StreamHandle handle, int device) {
+bool OpenStream::is_kept(StreamHandle handle, int device) {
     return kept != nullptr && kept->handle == handle && kept->device == device &&
-           kept->removedStreams == kept->system->removedStreams_;
+           kept->removed_streams == kept->system->removed_streams_;
 }
 
-bool OpenStream::isReadable(StreamHandle handle) {
-    return isKept(handle, handle == nullptr ? current : 0) && kept->system->isReadable(kept->queue.get());
+bool OpenStream::is_readable(StreamHandle handle) {
+    return is_kept(handle, handle == nullptr ? current : 0) && kept->system->is_readable(kept->queue.get());
 }
 
 void OpenStream::open(StreamHandle handle, int device) {
@@ -227,15 +227,15 @@ void OpenStream::open(StreamHandle handle, int device) {
         return;
     }
     // Before the stream is looked up: where one is removed in between, this is not used again.
-    auto opened = std::make_unique<Kept>(Kept{system, handle, device, system->removedStreams_, nullptr});
+    auto opened = std::make_unique<Kept>(Kept{system, handle, device, system->removed_streams_, nullptr});
     status_ = system->stream(handle, &opened->queue);
     stream_ = status_.ok() ? opened.release() : nullptr;
 }
 
 OpenStream::~OpenStream() {
     // Not a stream that was removed: its thread would stay for as long as this one.
-    const bool isAlive = stream_ != nullptr && stream_->removedStreams == stream_->system->removedStreams_;
-    if (isAlive && !isThreadEnding) {
+    const bool is_alive = stream_ != nullptr && stream_->removed_streams == stream_->system->removed_streams_;
+    if (is_alive && !is_thread_ending) {
         keeper.keep(stream_);
     } else {
         delete stream_;
@@ -245,7 +245,7 @@ OpenStream::~OpenStream() {
 std::vector<std::shared_ptr<Queue>> System::streams() {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::vector<std::shared_ptr<Queue>> found;
-    for (const auto& queue : defaultStreams_) {
+    for (const auto& queue : default_streams_) {
         if (queue != nullptr) {
             found.push_back(queue);
         }
@@ -257,14 +257,14 @@ std::vector<std::shared_ptr<Queue>> System::streams() {
 }
 
 void System::wait(Queue* queue) {
-    if (settings_.orderCheck) {
+    if (settings_.order_check) {
         const Clock clock = order_.snapshot(queue->number());
         queue->wait();
-        order_.hostWaited(clock);
+        order_.host_waited(clock);
     } else {
         queue->wait();
     }
-    (void)writeTraceFile();  // what goes wrong there is said at the end
+    (void)write_trace_file();  // what goes wrong there is said at the end
 }
 
 bool System::translate(int device, const std::vector<kernels::Buffer>& buffers,
@@ -278,7 +278,7 @@ bool System::translate(int device, const std::vector<kernels::Buffer>& buffers,
             continue;
         }
         const auto address = reinterpret_cast<uintptr_t>(buffer.pointer);
-        if (memory.findRange(address, buffer.bytes, recent) == nullptr) {
+        if (memory.find_range(address, buffer.bytes, recent) == nullptr) {
             return false;
         }
         addresses->push_back(memory.translate(address));
@@ -287,20 +287,20 @@ bool System::translate(int device, const std::vector<kernels::Buffer>& buffers,
     return true;
 }
 
-void* System::kernelAddress(int device, uintptr_t address, uint64_t bytes) {
+void* System::kernel_address(int device, uintptr_t address, uint64_t bytes) {
     Allocator& memory = allocator(device);
-    const bool isInside = memory.findRange(address, bytes, Allocator::recent()) != nullptr;
-    return isInside ? memory.translate(address) : nullptr;
+    const bool is_inside = memory.find_range(address, bytes, Allocator::recent()) != nullptr;
+    return is_inside ? memory.translate(address) : nullptr;
 }
 
-bool System::isInside(int device, const void* pointer, uint64_t bytes, bool write, Range* range) {
+bool System::is_inside(int device, const void* pointer, uint64_t bytes, bool write, Range* range) {
     *range = Range{};
     if (bytes == 0) {
         return true;
     }
     const auto address = reinterpret_cast<uintptr_t>(pointer);
     Allocator& memory = allocator(device);
-    Allocation* const found = memory.findRange(address, bytes, Allocator::recent());
+    Allocation* const found = memory.find_range(address, bytes, Allocator::recent());
     if (found == nullptr) {
         return false;
     }
@@ -323,15 +323,15 @@ Status System::objection(int device, const std::string& what, const void* pointe
 
 Status System::explain(int device, const std::string& what, uintptr_t address) {
     const std::string said = what + " is " + hex(address);
-    const Location location = locationOf(address);
-    if (location.device < 0 || location.inKernelView) {
+    const Location location = location_of(address);
+    if (location.device < 0 || location.in_kernel_view) {
         // A wrong argument, such as a tensor of the host, and no fault of memory: an operator may leave it to this
         // check.
         return {Code::invalidPointer, "no device memory: " + said + ", which no device has allocated"};
     }
     const Allocation* const found = allocations::find(address, location.low, location.high);
     const bool contains = found != nullptr && found->contains(address);
-    if (contains && found->state == Allocation::freed) {
+    if (contains && found->state == Allocation::kFreed) {
         return fault(settings_, Code::invalidPointer, "use after free", said + ", in memory that was freed", found,
                      "free the memory after its last use");
     }
@@ -357,7 +357,7 @@ Status System::release(void* pointer) {
             continue;
         }
         Status status;
-        if (const auto pending = settings_.orderCheck ? order_.freed(taken->index) : std::nullopt) {
+        if (const auto pending = settings_.order_check ? order_.freed(taken->index) : std::nullopt) {
             status = fault(settings_, Code::unordered, "missing synchronisation",
                            said + " while " + pending->name + " on stream " + std::to_string(pending->stream) +
                                " may still use it",
@@ -366,13 +366,13 @@ Status System::release(void* pointer) {
         const Status recycled = memory->recycle(taken);
         return status.ok() ? recycled : status;
     }
-    const Location location = locationOf(address);
-    if (location.device < 0 || location.inKernelView) {
+    const Location location = location_of(address);
+    if (location.device < 0 || location.in_kernel_view) {
         return fault(settings_, Code::invalidPointer, "free of no device memory",
                      said + ", which no device has allocated", nullptr, "pass what the device's allocator gave");
     }
     const Allocation* const found = allocations::find(address, location.low, location.high);
-    if (found != nullptr && found->state == Allocation::freed && found->base == address) {
+    if (found != nullptr && found->state == Allocation::kFreed && found->base == address) {
         return fault(settings_, Code::invalidPointer, "double free", said + ", which was freed before", found,
                      "free it once");
     }
@@ -380,7 +380,7 @@ Status System::release(void* pointer) {
                  said + ", where no allocation starts", found, "pass the pointer that the allocator gave");
 }
 
-Status System::checkOrder(Queue* queue, const Task& task) {
+Status System::check_order(Queue* queue, const Task& task) {
     std::vector<MemoryAccess> accesses;
     for (const Range& range : task.uses) {
         accesses.push_back(range.access);
@@ -406,8 +406,8 @@ Status System::checkOrder(Queue* queue, const Task& task) {
 }
 
 Status System::push(Queue* queue, Task task) {
-    if (settings_.orderCheck) {
-        if (Status status = checkOrder(queue, task); !status.ok()) {
+    if (settings_.order_check) {
+        if (Status status = check_order(queue, task); !status.ok()) {
             return status;
         }
     }
@@ -416,14 +416,14 @@ Status System::push(Queue* queue, Task task) {
 }
 
 Status System::push(Queue* queue, const Ranges& ranges, Task task) {
-    if (settings_.orderCheck) {
+    if (settings_.order_check) {
         task.uses.assign(ranges.begin(), ranges.end());
     }
-    if (settings_.memoryCheck) {
+    if (settings_.memory_check) {
         task.run = [this, ranges, name = task.name, number = queue->number(), run = std::move(task.run)] {
             for (const Range& range : ranges) {
                 const Allocation* const one = range.allocation;
-                if (one != nullptr && (one->state != Allocation::live || one->index != range.index)) {
+                if (one != nullptr && (one->state != Allocation::kLive || one->index != range.index)) {
                     (void)fault(settings_, Code::invalidPointer, "use after free",
                                 name + " on stream " + std::to_string(number) +
                                     " starts after its memory was freed; it was queued before",
@@ -440,10 +440,10 @@ Status System::drain() {
     for (const std::shared_ptr<Queue>& queue : streams()) {
         wait(queue.get());
     }
-    return writeTraceFile();
+    return write_trace_file();
 }
 
-Status System::checkLeaks() {
+Status System::check_leaks() {
     std::vector<const Allocation*> leaks;
     uint64_t bytes = 0;
     for (const auto& memory : allocators_) {
@@ -455,9 +455,9 @@ Status System::checkLeaks() {
     if (leaks.empty()) {
         return {};
     }
-    const bool report = settings_.memoryCheck && !leaked_.exchange(true);
+    const bool report = settings_.memory_check && !leaked_.exchange(true);
     for (std::size_t i = 0; report && i < std::min(leaks.size(), kReportedLeaks); ++i) {
-        writeReport("leak", "memory was never freed", leaks[i], "free it when the last tensor over it ends");
+        write_report("leak", "memory was never freed", leaks[i], "free it when the last tensor over it ends");
     }
     std::string text = "leak: " + std::to_string(leaks.size()) + " allocations with " + std::to_string(bytes) +
                        " bytes were never freed";

@@ -45,7 +45,7 @@ class System {
     OrderCheck& order() { return order_; }
     std::atomic<const Chip*> chip{nullptr};
 
-    Status requireDevice(int device) const;
+    Status require_device(int device) const;
     /// Of the calling thread.
     static int currentDevice();
     Status setCurrentDevice(int device);
@@ -54,7 +54,7 @@ class System {
     /// The stream of a handle, null being the default stream of the current device.
     Status stream(StreamHandle handle, std::shared_ptr<Queue>* queue);
     /// Takes a stream out of the books.
-    Status takeStream(StreamHandle handle, std::shared_ptr<Queue>* queue);
+    Status take_stream(StreamHandle handle, std::shared_ptr<Queue>* queue);
     std::vector<std::shared_ptr<Queue>> streams();
     /// Waits for the work on a stream and notes that the host has done so.
     void wait(Queue* queue);
@@ -63,14 +63,14 @@ class System {
     /// needed.
     template <typename What>
     Status resolve(int device, const void* pointer, uint64_t bytes, bool write, Range* range, const What& what) {
-        return isInside(device, pointer, bytes, write, range) ? Status() : objection(device, what(), pointer, bytes);
+        return is_inside(device, pointer, bytes, write, range) ? Status() : objection(device, what(), pointer, bytes);
     }
     /// Where the buffers of a kernel are for it, and their bytes in all; false where one is not in memory of the
     /// device: resolve() says why.
     bool translate(int device, const std::vector<kernels::Buffer>& buffers, kernels::SmallVector<void*, 8>* addresses,
                    uint64_t* bytes);
     /// Where a kernel finds a range of memory of the device; null where it is in no allocation, or longer than its own.
-    void* kernelAddress(int device, uintptr_t address, uint64_t bytes);
+    void* kernel_address(int device, uintptr_t address, uint64_t bytes);
     Status release(void* pointer);
 
     /// Queues checked work: notes its uses of memory, and makes sure again, when its turn comes, that the memory is
@@ -81,38 +81,40 @@ class System {
     /// Whether the work, which is checked and small, was run at once on the calling thread, in the order of the stream.
     /// Not where a check of the environment asks for more.
     bool runAtOnce(Queue* queue, const char* name, uint64_t bytes, Work run) {
-        return !settings_.faultsAreFatal() && queue->runIfIdle(name, bytes, run);
+        return !settings_.faults_are_fatal() && queue->run_if_idle(name, bytes, run);
     }
 
     /// Whether the host may read what the stream has written, and there is nothing to check or to write down about it.
-    bool isReadable(const Queue* queue) const { return !settings_.faultsAreFatal() && !keepsLog() && queue->isDone(); }
+    bool is_readable(const Queue* queue) const {
+        return !settings_.faults_are_fatal() && !keeps_log() && queue->is_done();
+    }
 
     /// Waits for all streams, and writes the trace where there is one to be written.
     Status drain();
     /// What was not given back: a status, and under the memory check a report, once.
-    Status checkLeaks();
+    Status check_leaks();
 
   private:
     explicit System(const Settings& settings);
-    bool isInside(int device, const void* pointer, uint64_t bytes, bool write, Range* range);
+    bool is_inside(int device, const void* pointer, uint64_t bytes, bool write, Range* range);
     Status objection(int device, const std::string& what, const void* pointer, uint64_t bytes);
-    Status checkOrder(Queue* queue, const Task& task);
+    Status check_order(Queue* queue, const Task& task);
     Status explain(int device, const std::string& what, uintptr_t address);
-    std::shared_ptr<Queue> addStream(int device);
+    std::shared_ptr<Queue> add_stream(int device);
 
     Settings settings_;
     std::vector<std::unique_ptr<Allocator>> allocators_;
     OrderCheck order_;
     std::mutex mutex_;
     std::map<StreamHandle, std::shared_ptr<Queue>> streams_;
-    std::vector<std::shared_ptr<Queue>> defaultStreams_;
-    int nextStream_ = 0;
-    std::atomic<uint64_t> removedStreams_{0};  // how often streams were taken out of the books
+    std::vector<std::shared_ptr<Queue>> default_streams_;
+    int next_stream_ = 0;
+    std::atomic<uint64_t> removed_streams_{0};  // how often streams were taken out of the books
     std::atomic<bool> leaked_{false};
     const pid_t process_ = getpid();
 
     friend class OpenStream;
-    friend void finishAtExit();
+    friend void finish_at_exit();
 };
 
 /// The stream of a handle for the time of a call. A thread keeps the one that it used last, so that the next call that
@@ -127,7 +129,7 @@ class OpenStream {
     /// Whether there is such a stream, and the environment can be read.
     const Status& status() const { return status_; }
     /// Whether the thread keeps it, and the host may read what it has written.
-    static bool isReadable(StreamHandle handle);
+    static bool is_readable(StreamHandle handle);
     System* system() const { return stream_->system; }
     Queue* queue() const { return stream_->queue.get(); }
 
@@ -136,12 +138,12 @@ class OpenStream {
         System* system = nullptr;
         StreamHandle handle = nullptr;
         int device = 0;
-        uint64_t removedStreams = 0;
+        uint64_t removed_streams = 0;
         std::shared_ptr<Queue> queue;
     };
 
   private:
-    static bool isKept(StreamHandle handle, int device);
+    static bool is_kept(StreamHandle handle, int device);
     void open(StreamHandle handle, int device);
 
     Status status_;

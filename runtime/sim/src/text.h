@@ -36,7 +36,7 @@ class Text {
     }
 
     /// Writes all of it to a file descriptor.
-    void writeTo(int file) const {
+    void write_to(int file) const {
         std::size_t written = 0;
         while (written < used_) {
             const ssize_t count = write(file, buffer_ + written, used_ - written);

@@ -29,14 +29,14 @@ Log& log() {
 
 }  // namespace
 
-double secondsNow() {
+double seconds_now() {
     static const auto origin = std::chrono::steady_clock::now();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - origin).count();
 }
 
-bool keepsLog() { return log().keeps || log().file != nullptr; }
+bool keeps_log() { return log().keeps || log().file != nullptr; }
 
-void logWork(TraceRecord record) {
+void log_work(TraceRecord record) {
     Log& shared = log();
     TraceFile* const file = shared.file;
     if (file != nullptr) {
@@ -52,9 +52,9 @@ void logWork(TraceRecord record) {
     }
 }
 
-void openTraceFile(const std::string& path) { log().file = new TraceFile(path); }
+void open_trace_file(const std::string& path) { log().file = new TraceFile(path); }
 
-Status writeTraceFile() {
+Status write_trace_file() {
     TraceFile* const file = log().file;
     return file == nullptr ? Status() : file->write();
 }

@@ -33,7 +33,7 @@ std::string microseconds(double seconds) {
 }
 
 /// The head of an event: its kind, name, device and stream.
-std::string eventHead(const char* kind, const std::string& name, int device, int stream) {
+std::string event_head(const char* kind, const std::string& name, int device, int stream) {
     return std::string("{\"ph\": \"") + kind + "\", \"name\": " + quoted(name) +
            ", \"pid\": " + std::to_string(device) + ", \"tid\": " + std::to_string(stream);
 }
@@ -57,13 +57,13 @@ void TraceFile::add(const TraceRecord& record) {
     const int stream = record.stream;
     if (named_.emplace(device, -1).second) {
         const std::string name = quoted("device " + std::to_string(device));
-        event(eventHead("M", "process_name", device, 0) + ", \"args\": {\"name\": " + name + "}}");
+        event(event_head("M", "process_name", device, 0) + ", \"args\": {\"name\": " + name + "}}");
     }
     if (named_.emplace(device, stream).second) {
         const std::string name = quoted("stream " + std::to_string(stream));
-        event(eventHead("M", "thread_name", device, stream) + ", \"args\": {\"name\": " + name + "}}");
+        event(event_head("M", "thread_name", device, stream) + ", \"args\": {\"name\": " + name + "}}");
     }
-    event(eventHead("X", record.name, device, stream) + ", \"ts\": " + microseconds(record.start) + ", \"dur\": " +
+    event(event_head("X", record.name, device, stream) + ", \"ts\": " + microseconds(record.start) + ", \"dur\": " +
           microseconds(record.end - record.start) + ", \"args\": {\"bytes\": " + std::to_string(record.bytes) + "}}");
 }
 

@@ -10,17 +10,17 @@
 namespace diopigen::sim {
 
 /// Seconds of the steady clock since the first call.
-double secondsNow();
+double seconds_now();
 
 /// Whether a trace or records are enabled.
-bool keepsLog();
+bool keeps_log();
 /// Keeps a record where they are.
-void logWork(TraceRecord record);
+void log_work(TraceRecord record);
 
 /// From now on records go to a file as well. Once, before any work.
-void openTraceFile(const std::string& path);
+void open_trace_file(const std::string& path);
 /// Writes the records so far to the file, where there is one.
-Status writeTraceFile();
+Status write_trace_file();
 
 }  // namespace diopigen::sim
 

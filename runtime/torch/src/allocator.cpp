@@ -298,7 +298,7 @@ class Allocator final : public c10::DeviceAllocator {
 
     Block* createBlock(Stats& stats, size_t requested, c10::Stream stream, Waiting* waiting) {
         initialize();
-        const malloc_func_t allocate = deviceFunctions().requireAllocate();
+        const malloc_func_t allocate = device_functions().require_allocate();
         const auto attempt = [&](size_t size) {
             return fits(stats, size, stream.device_index()) ? allocate(size) : nullptr;
         };
@@ -316,7 +316,7 @@ class Allocator final : public c10::DeviceAllocator {
         }
         if (data == nullptr) {
             ++stats.num_ooms;
-            const auto text = deviceFunctions().getLastErrorString;
+            const auto text = device_functions().get_last_error_string;
             const char* const reason = text == nullptr ? nullptr : text();
             TORCH_CHECK_WITH(OutOfMemoryError, false, "device ", static_cast<int>(stream.device_index()),
                              " is out of memory: ", bytes, " bytes are asked for, ",
@@ -412,7 +412,7 @@ class Allocator final : public c10::DeviceAllocator {
         if (!isInitialized() || isForked()) {
             return;
         }
-        const free_func_t release = deviceFunctions().requireFree();
+        const free_func_t release = device_functions().require_free();
         for (const Leaving& leaving : leaving_) {
             for (const std::unique_ptr<Event>& end : leaving.ends) {
                 try {

@@ -287,8 +287,8 @@ int32_t diopigenRegisterStreamCapture(const diopigenStreamCapture_t* capture) {
 
 int32_t diopigenGetCapturedSeed(diopiGeneratorHandle_t generator, const uint64_t** seed_and_offset) {
     return diopigen::guarded(__func__, [&] {
-        diopigen::requireNotNull(generator, "generator");
-        diopigen::requireNotNull(seed_and_offset, "seed_and_offset");
+        diopigen::require_not_null(generator, "generator");
+        diopigen::require_not_null(seed_and_offset, "seed_and_offset");
         *seed_and_offset = diopigen::backend::capturedSeed(reinterpret_cast<c10::GeneratorImpl*>(generator));
     });
 }

@@ -57,7 +57,7 @@ void requireNotForked() {
 diopiStreamHandle_t makeStream(c10::DeviceIndex device) {
     const WithDevice here(device);
     diopiStreamHandle_t handle = nullptr;
-    requireDone(deviceFunctions().requireCreateStream()(&handle), "make a stream");
+    requireDone(device_functions().require_create_stream()(&handle), "make a stream");
     return handle;
 }
 
@@ -87,7 +87,7 @@ c10::Stream streamOf(c10::DeviceIndex device, c10::StreamId id) {
 }  // namespace
 
 void deviceFails(int32_t code, const std::string& action) {
-    const auto text = deviceFunctions().getLastErrorString;
+    const auto text = device_functions().get_last_error_string;
     const char* const reason = text == nullptr ? nullptr : text();
     TORCH_CHECK(false, "the device fails to ", action, " (code ", code, ")", reason == nullptr ? "" : ": ",
                 reason == nullptr ? "" : reason);
@@ -100,7 +100,7 @@ void initialize() {
         TORCH_CHECK(initLibrary != nullptr, "the vendor's library has no initLibrary");
         const int32_t code = initLibrary();
         requireDone(code, "start (initLibrary)");
-        registered = deviceFunctions();
+        registered = device_functions();
         // The threads of the device are not in the child, which has only the thread that forked: its next use of the
         // device has to find out.
         pthread_atfork(nullptr, nullptr, [] {
@@ -119,15 +119,15 @@ int32_t finalize() {
     if (!isInitialized()) {
         return 0;
     }
-    const DeviceFunctions functions = deviceFunctions();
+    const DeviceFunctions functions = device_functions();
     for (c10::DeviceIndex device = 0; device < deviceCount(); ++device) {
         synchronizeDevice(device);
     }
     deviceAllocator().emptyCache();
     for (DeviceStreams& streams : deviceStreams()) {
         for (diopiStreamHandle_t handle : streams.handles) {
-            if (handle != nullptr && functions.destroyStream != nullptr) {
-                functions.destroyStream(handle);
+            if (handle != nullptr && functions.destroy_stream != nullptr) {
+                functions.destroy_stream(handle);
             }
         }
         streams.handles.clear();
@@ -228,7 +228,7 @@ void synchronize(c10::Stream stream) {
 
 void waitFor(diopiStreamHandle_t stream) {
     requireNoCapture(stream, "a wait of the host for the device");
-    requireDone(registered.requireSynchronizeStream()(stream), "finish the work of a stream");
+    requireDone(registered.require_synchronize_stream()(stream), "finish the work of a stream");
 }
 
 namespace {
@@ -311,19 +311,19 @@ double Event::elapsedMilliseconds(const Event& end) const {
 
 void copyToDevice(diopiStreamHandle_t stream, void* device, const void* host, uint64_t bytes) {
     if (bytes != 0) {
-        requireDone(registered.requireCopyHostToDevice()(stream, device, host, bytes), "copy from the host");
+        requireDone(registered.require_copy_host_to_device()(stream, device, host, bytes), "copy from the host");
     }
 }
 
 void copyToHost(diopiStreamHandle_t stream, void* host, const void* device, uint64_t bytes) {
     if (bytes != 0) {
-        requireDone(registered.requireCopyDeviceToHost()(stream, host, device, bytes), "copy to the host");
+        requireDone(registered.require_copy_device_to_host()(stream, host, device, bytes), "copy to the host");
     }
 }
 
 void copyOnDevice(diopiStreamHandle_t stream, void* destination, const void* source, uint64_t bytes) {
     if (bytes != 0) {
-        requireDone(registered.requireCopyDeviceToDevice()(stream, destination, source, bytes), "copy");
+        requireDone(registered.require_copy_device_to_device()(stream, destination, source, bytes), "copy");
     }
 }
 

@@ -33,7 +33,7 @@ at::ScalarType scalarTypeOf(diopiDtype_t dtype) {
 
 using diopigen::fail;
 using diopigen::guarded;
-using diopigen::requireNotNull;
+using diopigen::require_not_null;
 namespace backend = diopigen::backend;
 
 diopiError_t diopiGetTensorData(diopiTensorHandle_t th, void** data) {
@@ -50,7 +50,7 @@ diopiError_t diopiGetTensorDataConst(diopiConstTensorHandle_t th, const void** d
 
 diopiError_t diopiGetTensorShape(diopiConstTensorHandle_t th, diopiSize_t* size) {
     return guarded(__func__, [&] {
-        requireNotNull(th, "th");
+        require_not_null(th, "th");
         *size = backend::sizesOf(backend::tensorOf(th).sizes());
     });
 }
@@ -61,28 +61,28 @@ diopiError_t diopiGetTensorStride(diopiConstTensorHandle_t th, diopiSize_t* stri
 
 diopiError_t diopiGetTensorDtype(diopiConstTensorHandle_t th, diopiDtype_t* dtype) {
     return guarded(__func__, [&] {
-        requireNotNull(th, "th");
+        require_not_null(th, "th");
         *dtype = backend::dtypeOf(backend::tensorOf(th).scalar_type());
     });
 }
 
 diopiError_t diopiGetTensorDevice(diopiConstTensorHandle_t th, diopiDevice_t* device) {
     return guarded(__func__, [&] {
-        requireNotNull(th, "th");
+        require_not_null(th, "th");
         *device = backend::tensorOf(th).is_cpu() ? diopi_host : diopi_device;
     });
 }
 
 diopiError_t diopiGetTensorNumel(diopiConstTensorHandle_t th, int64_t* numel) {
     return guarded(__func__, [&] {
-        requireNotNull(th, "th");
+        require_not_null(th, "th");
         *numel = backend::tensorOf(th).numel();
     });
 }
 
 diopiError_t diopiGetTensorElemSize(diopiConstTensorHandle_t th, int64_t* itemsize) {
     return guarded(__func__, [&] {
-        requireNotNull(th, "th");
+        require_not_null(th, "th");
         *itemsize = static_cast<int64_t>(backend::tensorOf(th).element_size());
     });
 }
@@ -101,7 +101,7 @@ diopiError_t diopiGetTensorStorageNbytes(diopiConstTensorHandle_t th, size_t* pN
 
 diopiError_t diopiGetTensorDeviceIndex(diopiConstTensorHandle_t th, diopiDeviceIndex_t* pDevIndex) {
     return guarded(__func__, [&] {
-        requireNotNull(th, "th");
+        require_not_null(th, "th");
         *pDevIndex = static_cast<diopiDeviceIndex_t>(backend::indexOf(backend::tensorOf(th)));
     });
 }
@@ -120,7 +120,7 @@ diopiError_t diopiGetTensorValues(diopiConstTensorHandle_t th, diopiConstTensorH
 
 diopiError_t diopiIsTensorSparse(diopiConstTensorHandle_t th, bool* is_sparse) {
     return guarded(__func__, [&] {
-        requireNotNull(th, "th");
+        require_not_null(th, "th");
         *is_sparse = backend::tensorOf(th).layout() != at::kStrided;
     });
 }
@@ -131,7 +131,7 @@ diopiError_t diopiGetCurrentDeviceIndex(diopiDeviceIndex_t* pDevIndex) {
 
 diopiError_t diopiGetStream(diopiContextHandle_t ctx, diopiStreamHandle_t* stream) {
     return guarded(__func__, [&] {
-        requireNotNull(ctx, "ctx");
+        require_not_null(ctx, "ctx");
         *stream = backend::currentHandle(ctx->device);
     });
 }
@@ -139,9 +139,9 @@ diopiError_t diopiGetStream(diopiContextHandle_t ctx, diopiStreamHandle_t* strea
 diopiError_t diopiRequireTensor(diopiContextHandle_t ctx, diopiTensorHandle_t* tensor, const diopiSize_t* size,
                                 const diopiSize_t* stride, const diopiDtype_t dtype, const diopiDevice_t device) {
     return guarded(__func__, [&] {
-        requireNotNull(ctx, "ctx");
-        requireNotNull(tensor, "tensor");
-        requireNotNull(size, "size");
+        require_not_null(ctx, "ctx");
+        require_not_null(tensor, "tensor");
+        require_not_null(size, "size");
         const bool hasStride = stride != nullptr && stride->data != nullptr;
         if (hasStride && stride->len != size->len) {
             fail("parameter 'stride' has " + std::to_string(stride->len) + " dimensions, 'size' has " +
@@ -173,9 +173,9 @@ diopiError_t diopiRequireBuffer(diopiContextHandle_t ctx, diopiTensorHandle_t* t
 diopiError_t diopiGeneratorGetState(diopiContextHandle_t ctx, diopiConstGeneratorHandle_t th,
                                     diopiTensorHandle_t* data) {
     return guarded(__func__, [&] {
-        requireNotNull(ctx, "ctx");
-        requireNotNull(th, "th");
-        requireNotNull(data, "data");
+        require_not_null(ctx, "ctx");
+        require_not_null(th, "th");
+        require_not_null(data, "data");
         auto* const generator = reinterpret_cast<const c10::GeneratorImpl*>(th);
         ctx->temporaries.emplace_back(at::Tensor(generator->get_state()));
         *data = backend::handle(ctx->temporaries.back());
@@ -184,7 +184,7 @@ diopiError_t diopiGeneratorGetState(diopiContextHandle_t ctx, diopiConstGenerato
 
 diopiError_t diopiGeneratorSetState(diopiGeneratorHandle_t th, diopiConstTensorHandle_t state) {
     return guarded(__func__, [&] {
-        requireNotNull(th, "th");
+        require_not_null(th, "th");
         auto* const generator = reinterpret_cast<c10::GeneratorImpl*>(th);
         const std::lock_guard<std::mutex> lock(generator->mutex_);
         generator->set_state(*backend::dense(state).unsafeGetTensorImpl());
@@ -193,7 +193,7 @@ diopiError_t diopiGeneratorSetState(diopiGeneratorHandle_t th, diopiConstTensorH
 
 diopiError_t diopiGeneratorGetSeedAndOffset(diopiGeneratorHandle_t th, uint64_t* ptrSeed, uint64_t* ptrOffset) {
     return guarded(__func__, [&] {
-        requireNotNull(th, "th");
+        require_not_null(th, "th");
         auto* const generator = reinterpret_cast<c10::GeneratorImpl*>(th);
         const uint64_t* const captured = backend::offsetInCapture(generator, backend::Use::read);
         const std::lock_guard<std::mutex> lock(generator->mutex_);
@@ -204,7 +204,7 @@ diopiError_t diopiGeneratorGetSeedAndOffset(diopiGeneratorHandle_t th, uint64_t*
 
 diopiError_t diopiGeneratorSetSeedAndOffset(diopiGeneratorHandle_t th, uint64_t seed, uint64_t offset) {
     return guarded(__func__, [&] {
-        requireNotNull(th, "th");
+        require_not_null(th, "th");
         auto* const generator = reinterpret_cast<c10::GeneratorImpl*>(th);
         if (uint64_t* const captured = backend::offsetInCapture(generator, backend::Use::write)) {
             *captured = offset;

@@ -16,7 +16,7 @@ inline diopiSize_t sizesOf(at::IntArrayRef array) { return {array.data(), static
 
 /// A tensor that is there and has strides. Throws for any other.
 inline const at::Tensor& dense(diopiConstTensorHandle_t th) {
-    requireNotNull(th, "th");
+    require_not_null(th, "th");
     const at::Tensor& tensor = tensorOf(th);
     if (tensor.layout() != at::kStrided) {
         fail("parameter 'th' is sparse");
@@ -26,7 +26,7 @@ inline const at::Tensor& dense(diopiConstTensorHandle_t th) {
 
 /// A matrix in compressed rows. Throws for any other tensor.
 inline const CompressedRows& sparse(diopiConstTensorHandle_t th) {
-    requireNotNull(th, "th");
+    require_not_null(th, "th");
     const auto* const rows = dynamic_cast<const CompressedRows*>(tensorOf(th).unsafeGetTensorImpl());
     if (rows == nullptr) {
         fail("parameter 'th' is not a sparse tensor");

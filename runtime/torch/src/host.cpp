@@ -52,7 +52,7 @@ bool isChannelsLast(const at::Tensor& tensor) {
 
 using diopigen::fail;
 using diopigen::guarded;
-using diopigen::requireNotNull;
+using diopigen::require_not_null;
 namespace backend = diopigen::backend;
 
 uint32_t diopiHostDescribeTensor(diopiConstTensorHandle_t th) {
@@ -72,7 +72,7 @@ diopiError_t diopiHostInspectTensor(diopiConstTensorHandle_t th, const void** da
                                     diopiSize_t* stride, int64_t* element_size, diopiDtype_t* dtype,
                                     diopiDevice_t* device, bool* is_sparse) {
     return guarded(__func__, [&] {
-        requireNotNull(th, "th");
+        require_not_null(th, "th");
         const at::Tensor& tensor = backend::tensorOf(th);
         *is_sparse = tensor.layout() != at::kStrided;
         *data = *is_sparse ? nullptr : tensor.const_data_ptr();
@@ -86,15 +86,15 @@ diopiError_t diopiHostInspectTensor(diopiConstTensorHandle_t th, const void** da
 
 diopiError_t diopiHostSynchronize(diopiContextHandle_t ctx) {
     return guarded(__func__, [&] {
-        requireNotNull(ctx, "ctx");
+        require_not_null(ctx, "ctx");
         backend::synchronize(backend::currentStream(ctx->device));
     });
 }
 
 diopiError_t diopiHostReleaseTemporary(diopiContextHandle_t ctx, diopiTensorHandle_t tensor) {
     return guarded(__func__, [&] {
-        requireNotNull(ctx, "ctx");
-        requireNotNull(tensor, "tensor");
+        require_not_null(ctx, "ctx");
+        require_not_null(tensor, "tensor");
         const at::Tensor* const address = &backend::tensorOf(tensor);
         ctx->temporaries.remove_if([&](const at::Tensor& one) { return &one == address; });
     });
@@ -104,10 +104,10 @@ diopiError_t diopiHostWrapMemory(diopiContextHandle_t ctx, diopiTensorHandle_t* 
                                  const diopiSize_t* size, const diopiSize_t* stride, int64_t storage_offset,
                                  diopiDtype_t dtype, diopiDevice_t device) {
     return guarded(__func__, [&] {
-        requireNotNull(ctx, "ctx");
-        requireNotNull(tensor, "tensor");
-        requireNotNull(size, "size");
-        requireNotNull(stride, "stride");
+        require_not_null(ctx, "ctx");
+        require_not_null(tensor, "tensor");
+        require_not_null(size, "size");
+        require_not_null(stride, "stride");
         const c10::Device location = backend::deviceOf(device, ctx->device);
         c10::Storage storage(c10::Storage::use_byte_size_t(), static_cast<size_t>(bytes), c10::DataPtr(data, location));
         *tensor = backend::handle(
@@ -119,9 +119,9 @@ diopiError_t diopiHostWrapMemory(diopiContextHandle_t ctx, diopiTensorHandle_t* 
 diopiError_t diopiHostCreateView(diopiTensorHandle_t* tensor, diopiConstTensorHandle_t base, const diopiSize_t* size,
                                  const diopiSize_t* stride, int64_t storage_offset, diopiDtype_t dtype) {
     return guarded(__func__, [&] {
-        requireNotNull(tensor, "tensor");
-        requireNotNull(size, "size");
-        requireNotNull(stride, "stride");
+        require_not_null(tensor, "tensor");
+        require_not_null(size, "size");
+        require_not_null(stride, "stride");
         const at::Tensor& whole = backend::dense(base);
         *tensor = backend::handle(
             *new at::Tensor(backend::over(whole.storage(), backend::arrayOf(*size), backend::arrayOf(*stride),
@@ -133,8 +133,8 @@ diopiError_t diopiHostCreateSparseCsr(diopiTensorHandle_t* tensor, const diopiSi
                                       diopiConstTensorHandle_t crow_indices, diopiConstTensorHandle_t col_indices,
                                       diopiConstTensorHandle_t values) {
     return guarded(__func__, [&] {
-        requireNotNull(tensor, "tensor");
-        requireNotNull(size, "size");
+        require_not_null(tensor, "tensor");
+        require_not_null(size, "size");
         *tensor = backend::handle(*new at::Tensor(
             at::detail::make_tensor<backend::CompressedRows>(backend::dense(crow_indices), backend::dense(col_indices),
                                                              backend::dense(values), backend::arrayOf(*size))));
@@ -143,7 +143,7 @@ diopiError_t diopiHostCreateSparseCsr(diopiTensorHandle_t* tensor, const diopiSi
 
 diopiError_t diopiHostDestroyTensor(diopiTensorHandle_t tensor) {
     return guarded(__func__, [&] {
-        requireNotNull(tensor, "tensor");
+        require_not_null(tensor, "tensor");
         delete &backend::tensorOf(tensor);
     });
 }
@@ -162,7 +162,7 @@ void requireBytes(const at::Tensor& tensor, uint64_t bytes) {
 diopiError_t diopiHostCopyToStorage(diopiContextHandle_t ctx, diopiTensorHandle_t tensor, const void* source,
                                     uint64_t bytes) {
     return guarded(__func__, [&] {
-        requireNotNull(ctx, "ctx");
+        require_not_null(ctx, "ctx");
         const at::Tensor& target = backend::dense(tensor);
         requireBytes(target, bytes);
         void* const data = target.storage().mutable_data();
@@ -179,7 +179,7 @@ diopiError_t diopiHostCopyToStorage(diopiContextHandle_t ctx, diopiTensorHandle_
 diopiError_t diopiHostCopyFromStorage(diopiContextHandle_t ctx, diopiConstTensorHandle_t tensor, void* destination,
                                       uint64_t bytes) {
     return guarded(__func__, [&] {
-        requireNotNull(ctx, "ctx");
+        require_not_null(ctx, "ctx");
         const at::Tensor& source = backend::dense(tensor);
         requireBytes(source, bytes);
         const void* const data = source.storage().data();
@@ -195,7 +195,7 @@ diopiError_t diopiHostCopyFromStorage(diopiContextHandle_t ctx, diopiConstTensor
 
 diopiError_t diopiHostGetLastErrorText(const char** text) {
     return guarded(__func__, [&] {
-        requireNotNull(text, "text");
-        *text = diopigen::lastErrorText();
+        require_not_null(text, "text");
+        *text = diopigen::last_error_text();
     });
 }

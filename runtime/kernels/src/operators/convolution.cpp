@@ -7,8 +7,8 @@
 namespace diopigen::kernels::operators {
 namespace {
 
-Convolution convolutionOf(const Shape& image, const Shape& filter, const Shape& result, diopiSize_t stride,
-                          diopiSize_t padding, diopiSize_t dilation, int64_t groups) {
+Convolution convolution_of(const Shape& image, const Shape& filter, const Shape& result, diopiSize_t stride,
+                           diopiSize_t padding, diopiSize_t dilation, int64_t groups) {
     return {image, filter, result, shapeOf(stride), shapeOf(padding), shapeOf(dilation), groups};
 }
 
@@ -18,7 +18,7 @@ Status convolution2d(const Launch& launch, Context ctx, Out out, In input, In we
                      diopiSize_t padding, diopiSize_t dilation, int64_t groups) {
     const Call call(ctx, "diopiConvolution2d", {out}, {input, weight, bias}, {3});
     const Convolution plan =
-        convolutionOf(call.shape(1), call.shape(2), call.shape(0), stride, padding, dilation, groups);
+        convolution_of(call.shape(1), call.shape(2), call.shape(0), stride, padding, dilation, groups);
     if (!plan.isSound() || !call.isOneFloat() || !call.haveShape({3}, {plan.filter[0]})) {
         return call.rejected();
     }
@@ -33,7 +33,7 @@ Status convolution2dBackward(const Launch& launch, Context ctx, Out grad_input, 
     const Call call(ctx, "diopiConvolution2dBackward", {grad_input, grad_weight, grad_bias},
                     {grad_output, input, weight}, {0, 1, 2});
     const Convolution plan =
-        convolutionOf(call.shape(4), call.shape(5), call.shape(3), stride, padding, dilation, groups);
+        convolution_of(call.shape(4), call.shape(5), call.shape(3), stride, padding, dilation, groups);
     if (!plan.isSound() || !call.isOneFloat() || !call.haveShape({0}, call.shape(4)) ||
         !call.haveShape({1}, call.shape(5)) || !call.haveShape({2}, {plan.filter[0]})) {
         return call.rejected();

@@ -16,29 +16,29 @@ constexpr int kLogits = 2, kTarget = 3, kWeight = 4;
 // share of class c times its weight.
 struct CrossEntropy {
     int64_t rows, classes;
-    bool isOfShares;  // the target has a share for each class, else the index of one
+    bool is_of_shares;  // the target has a share for each class, else the index of one
     diopiReduction_t reduction;
     int64_t ignored;
     double smoothing;
 
     // `visit(row, t)` for each row that counts. Gives what a mean is divided by.
     template <typename Visit>
-    double forEach(const Kernel& k, Visit visit) const {
+    double for_each(const Kernel& k, Visit visit) const {
         const Values target = load(k, kTarget), weight = loadOr(k, kWeight, classes, 1);
         const double even = smoothing / static_cast<double>(classes);
         Values t(static_cast<std::size_t>(classes));
-        double total = isOfShares ? static_cast<double>(rows) : 0;
+        double total = is_of_shares ? static_cast<double>(rows) : 0;
         for (int64_t row = 0; row < rows; ++row) {
-            const auto index = isOfShares ? 0 : static_cast<int64_t>(target[row]);
-            if (!isOfShares && index == ignored) {
+            const auto index = is_of_shares ? 0 : static_cast<int64_t>(target[row]);
+            if (!is_of_shares && index == ignored) {
                 continue;
             }
             if (index < 0 || index >= classes) {
                 throw std::out_of_range("a target is no class");
             }
-            total += isOfShares ? 0 : weight[index];
+            total += is_of_shares ? 0 : weight[index];
             for (int64_t c = 0; c < classes; ++c) {
-                const double share = isOfShares ? target[row * classes + c] : static_cast<double>(c == index);
+                const double share = is_of_shares ? target[row * classes + c] : static_cast<double>(c == index);
                 t[c] = weight[c] * ((1 - smoothing) * share + even);
             }
             visit(row, t);
@@ -48,7 +48,7 @@ struct CrossEntropy {
 };
 
 // Sees the classes of the logits, of what has their shape, and of shares in the target behind all other dimensions.
-bool moveClassesLast(Call* call, int like, CrossEntropy* plan) {
+bool move_classes_last(Call* call, int like, CrossEntropy* plan) {
     const Shape logits = call->shape(kLogits);
     if (logits.empty() || !(plan->smoothing >= 0 && plan->smoothing <= 1) ||
         !call->haveShape({kWeight}, {logits[logits.size() == 1 ? 0 : 1]}) ||
@@ -56,8 +56,8 @@ bool moveClassesLast(Call* call, int like, CrossEntropy* plan) {
         return false;
     }
     const Shape classes{logits.size() == 1 ? 0 : 1};
-    plan->isOfShares = call->rank(kTarget) == call->rank(kLogits);
-    if (plan->isOfShares &&
+    plan->is_of_shares = call->rank(kTarget) == call->rank(kLogits);
+    if (plan->is_of_shares &&
         (plan->ignored >= 0 || !call->haveShape({kTarget}, logits) ||
          !call->haveDtype({kTarget}, call->dtype(kLogits)) || !call->moveLast(classes, {kTarget}))) {
         return false;
@@ -71,7 +71,7 @@ bool moveClassesLast(Call* call, int like, CrossEntropy* plan) {
     plan->rows = product(samples);
     plan->classes = moved.back();
     const int loss = like == kLogits ? 0 : 1;
-    return (plan->isOfShares || (call->haveShape({kTarget}, samples) && !isReal(call->dtype(kTarget)))) &&
+    return (plan->is_of_shares || (call->haveShape({kTarget}, samples) && !isReal(call->dtype(kTarget)))) &&
            call->haveShape({loss}, plan->reduction == ReductionNone ? samples : Shape{});
 }
 
@@ -81,13 +81,13 @@ Status crossEntropyLoss(const Launch& launch, Context ctx, Out out, In input, In
                         diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
     Call call(ctx, "diopiCrossEntropyLoss", {out, nullptr}, {input, target, weight}, {1, kWeight});
     CrossEntropy plan{0, 0, false, reduction, ignore_index, label_smoothing};
-    if (!moveClassesLast(&call, kLogits, &plan)) {
+    if (!move_classes_last(&call, kLogits, &plan)) {
         return call.rejected();
     }
     return launched(call, launch, [plan](const Kernel& k) {
         const Values logits = load(k, kLogits);
         Values losses(static_cast<std::size_t>(plan.rows));
-        const double total = plan.forEach(k, [&](int64_t row, const Values& t) {
+        const double total = plan.for_each(k, [&](int64_t row, const Values& t) {
             const double* const x = &logits[row * plan.classes];
             const auto all = exponentialsOf(x, plan.classes);
             const double logSum = std::log(all.sum);
@@ -106,13 +106,13 @@ Status crossEntropyLossBackward(const Launch& launch, Context ctx, Out grad_inpu
                                 In weight, diopiReduction_t reduction, int64_t ignore_index, double label_smoothing) {
     Call call(ctx, "diopiCrossEntropyLossBackward", {grad_input}, {grad_output, input, target, weight}, {kWeight});
     CrossEntropy plan{0, 0, false, reduction, ignore_index, label_smoothing};
-    if (!moveClassesLast(&call, 0, &plan)) {
+    if (!move_classes_last(&call, 0, &plan)) {
         return call.rejected();
     }
     return launched(call, launch, [plan](const Kernel& k) {
         const Values logits = load(k, kLogits), gradient = load(k, 1);
         Values result(logits.size());
-        const double total = plan.forEach(k, [&](int64_t row, const Values& t) {
+        const double total = plan.for_each(k, [&](int64_t row, const Values& t) {
             const double* const x = &logits[row * plan.classes];
             const auto all = exponentialsOf(x, plan.classes);
             const double weight = sumOf(t.data(), plan.classes);

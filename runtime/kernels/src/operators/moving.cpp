@@ -28,9 +28,9 @@ Status converted(const Launch& launch, const Call& call) {
 Status permute(const Launch& launch, Context ctx, Out out, In input, diopiSize_t dims) {
     Call call(ctx, "diopiPermute", {out}, {input});
     const Shape order = shapeOf(dims);
-    const bool isPlain = static_cast<int64_t>(order.size()) == call.rank(1) && call.moveLast(order, {1}) &&
-                         call.haveShape({0}, call.shape(1)) && call.haveDtype({1}, call.dtype(0));
-    return isPlain ? converted(launch, call) : call.rejected();
+    const bool is_plain = static_cast<int64_t>(order.size()) == call.rank(1) && call.moveLast(order, {1}) &&
+                          call.haveShape({0}, call.shape(1)) && call.haveDtype({1}, call.dtype(0));
+    return is_plain ? converted(launch, call) : call.rejected();
 }
 
 // For each index of the dimensions in front of `dim`, the tensors follow each other.
@@ -80,8 +80,8 @@ Status arange(const Launch& launch, Context ctx, Out out, const diopiScalar_t* s
     const Call call(ctx, "diopiArange", {out});
     const elementwise::Number from(start), to(end), by(step);
     for (const elementwise::Number& each : {from, to, by}) {
-        const bool isExact = each.fits<int64_t>() && std::abs(each.value()) < kExact;
-        if (!each.isNumber() || !(isExact || isReal(call.dtype(0))) || call.dtype(0) == diopi_dtype_bool) {
+        const bool is_exact = each.fits<int64_t>() && std::abs(each.value()) < kExact;
+        if (!each.isNumber() || !(is_exact || isReal(call.dtype(0))) || call.dtype(0) == diopi_dtype_bool) {
             return call.rejected("a number does not fit the dtype of the result");
         }
     }
@@ -132,20 +132,20 @@ Status selected(const Launch& launch, const Call& call, int64_t dim, const Shape
 
 // Positions along the last dimension of a tensor in the order of their elements. NaN counts as the largest.
 template <typename Value>
-void rank(const Value* x, int64_t size, int64_t count, bool largestFirst, std::vector<int64_t>* order) {
+void rank(const Value* x, int64_t size, int64_t count, bool largest_first, std::vector<int64_t>* order) {
     order->resize(static_cast<std::size_t>(size));
     std::iota(order->begin(), order->end(), 0);
-    const auto isLess = [x](int64_t a, int64_t b) { return x[a] < x[b] || (x[b] != x[b] && x[a] == x[a]); };
+    const auto is_less = [x](int64_t a, int64_t b) { return x[a] < x[b] || (x[b] != x[b] && x[a] == x[a]); };
     std::partial_sort(order->begin(), order->begin() + count, order->end(), [&](int64_t a, int64_t b) {
-        const bool isFirst = largestFirst ? isLess(b, a) : isLess(a, b),
-                   isLast = largestFirst ? isLess(a, b) : isLess(b, a);
-        return isFirst || (!isLast && a < b);
+        const bool isFirst = largest_first ? is_less(b, a) : is_less(a, b),
+                   is_last = largest_first ? is_less(a, b) : is_less(b, a);
+        return isFirst || (!is_last && a < b);
     });
 }
 
 // The positions, and with result 1 the elements, of the `count` first of each row, of `size` elements, of the last
 // tensor.
-Status ranked(const Launch& launch, const Call& call, int64_t size, int64_t count, bool largestFirst) {
+Status ranked(const Launch& launch, const Call& call, int64_t size, int64_t count, bool largest_first) {
     return launched(call, launch, [=, shape = call.shape(2)](const Kernel& k) {
         withValues(k.buffer(2).dtype, [&](auto zero) {
             using Value = decltype(zero);
@@ -154,7 +154,7 @@ Status ranked(const Launch& launch, const Call& call, int64_t size, int64_t coun
             Output<Value> values(k, 1, k.buffer(0).shape);
             std::vector<int64_t> order;
             for (int64_t row = 0; row < product(shape) / size; ++row) {
-                rank(x.data() + row * size, size, count, largestFirst, &order);
+                rank(x.data() + row * size, size, count, largest_first, &order);
                 for (int64_t i = 0; i < count; ++i) {
                     positions.data()[row * count + i] = order[i];
                     values.data()[row * count + i] = x.data()[row * size + order[i]];

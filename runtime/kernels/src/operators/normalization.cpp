@@ -14,13 +14,13 @@ namespace {
 // A norm over rows: layer norm and RMS norm have a weight for each column, batch norm for each row.
 struct Norm {
     int64_t rows, size;
-    bool isPerRow;
+    bool is_per_row;
     Shape weight, statistics;  // their shapes
-    int64_t weights() const { return isPerRow ? rows : size; }
+    int64_t weights() const { return is_per_row ? rows : size; }
 };
 
 // Over the trailing sizes `inner` of `shape`; no rows where they do not fit.
-Norm overTrailing(const Shape& shape, const Shape& inner) {
+Norm over_trailing(const Shape& shape, const Shape& inner) {
     const auto lead = static_cast<int64_t>(shape.size() - std::min(shape.size(), inner.size()));
     if (inner.empty() || !std::equal(inner.begin(), inner.end(), shape.begin() + lead, shape.end())) {
         return {};
@@ -31,7 +31,7 @@ Norm overTrailing(const Shape& shape, const Shape& inner) {
 }
 
 // Over all but the channels, which become the rows of result 0 and of these operands.
-Norm overChannels(Call* call, Positions operands) {
+Norm over_channels(Call* call, Positions operands) {
     const Shape shape = call->shape(0);
     if (shape.size() < 2 || product(shape) == 0 || !call->haveShape(operands, shape)) {
         return {};
@@ -46,16 +46,16 @@ Norm overChannels(Call* call, Positions operands) {
 // Results: 0 normalised values, 1 inverse deviation, 2 mean; without it nothing is centred. Batch norm has 3 and 4 for
 // the running mean and variance. Operands: input, weight, bias, and the running ones as they were.
 Status normalize(const Launch& launch, const Call& call, const Norm& norm, double eps, double momentum = 0) {
-    const int in = norm.isPerRow ? 5 : 3;
+    const int in = norm.is_per_row ? 5 : 3;
     if (norm.rows == 0 || !call.isOneFloat() || !call.haveShape({in}, call.shape(0)) ||
         !call.haveShape({1, 2}, norm.statistics) || !call.haveShape({in + 1, in + 2}, norm.weight) ||
-        (norm.isPerRow && !call.haveShape({3, 4}, norm.statistics))) {
+        (norm.is_per_row && !call.haveShape({3, 4}, norm.statistics))) {
         return call.rejected();
     }
     return launched(call, launch, [=, shape = call.shape(0)](const Kernel& k) {
         Values mean(static_cast<size_t>(norm.rows)), variance(mean.size()), inverse(mean.size());
         const Values weight = loadOr(k, in + 1, norm.weights(), 1), bias = loadOr(k, in + 2, norm.weights(), 0);
-        const bool isCentred = k.buffer(2).isTensor;
+        const bool is_centred = k.buffer(2).isTensor;
         const auto size = static_cast<double>(norm.size);
         const FloatInput input(k, in, shape);
         FloatOutput out(k, 0, shape);
@@ -66,11 +66,11 @@ Status normalize(const Launch& launch, const Call& call, const Norm& norm, doubl
             for (int64_t row = first; row < last; ++row) {
                 const float* const x = input.data() + row * count;
                 float* const to = out.data() + row * count;
-                const double center = isCentred ? sumOf(x, count) / size : 0;
+                const double center = is_centred ? sumOf(x, count) / size : 0;
                 const double squares =
                     sumOf(count, [=](int64_t i) { return (x[i] - center) * (x[i] - center); }) / size;
                 const double scale = 1 / std::sqrt(squares + eps);
-                if (norm.isPerRow) {
+                if (norm.is_per_row) {
                     const double factor = factors[row], shift = shifts[row];
                     for (int64_t i = 0; i < count; ++i) {
                         to[i] = static_cast<float>((x[i] - center) * scale * factor + shift);
@@ -87,14 +87,14 @@ Status normalize(const Launch& launch, const Call& call, const Norm& norm, doubl
         };
         forRanges(norm.rows, grainOf(norm.size),
                   [&](int64_t first, int64_t last) { withVectors([&] { rows(first, last); }); });
-        if (norm.isPerRow && k.buffer(3).isTensor) {
-            Values runningMean = load(k, in + 3), runningVariance = load(k, in + 4);
+        if (norm.is_per_row && k.buffer(3).isTensor) {
+            Values running_mean = load(k, in + 3), running_variance = load(k, in + 4);
             for (size_t row = 0; row < mean.size(); ++row) {
-                runningMean[row] += momentum * (mean[row] - runningMean[row]);
-                runningVariance[row] += momentum * (variance[row] * size / (size - 1) - runningVariance[row]);
+                running_mean[row] += momentum * (mean[row] - running_mean[row]);
+                running_variance[row] += momentum * (variance[row] * size / (size - 1) - running_variance[row]);
             }
-            store(k, 3, runningMean);
-            store(k, 4, runningVariance);
+            store(k, 3, running_mean);
+            store(k, 4, running_variance);
         }
         out.finish();
         store(k, 1, inverse);
@@ -104,10 +104,10 @@ Status normalize(const Launch& launch, const Call& call, const Norm& norm, doubl
 
 // Results: the gradients of input, weight and bias. Operands: gradient, input, weight, inverse deviation, mean (without
 // it nothing is centred), and but for batch norm the bias, which counts for its shape alone.
-Status normalizeBackward(const Launch& launch, const Call& call, const Norm& norm) {
+Status normalize_backward(const Launch& launch, const Call& call, const Norm& norm) {
     if (norm.rows == 0 || !call.isOneFloat() || !call.haveShape({3, 4}, call.shape(0)) ||
         !call.haveShape({1, 2, 5}, norm.weight) || !call.haveShape({6, 7}, norm.statistics) ||
-        (!norm.isPerRow && (!call.haveShape({8}, norm.weight) || call.has(2) != call.has(8)))) {
+        (!norm.is_per_row && (!call.haveShape({8}, norm.weight) || call.has(2) != call.has(8)))) {
         return call.rejected();
     }
     return launched(call, launch, [=, shape = call.shape(0)](const Kernel& k) {
@@ -115,8 +115,8 @@ Status normalizeBackward(const Launch& launch, const Call& call, const Norm& nor
         const Values mean = loadOr(k, 7, norm.rows, 0);
         const FloatInput grad(k, 3, shape), input(k, 4, shape);
         FloatOutput out(k, 0, shape);
-        Values weightGrad(weight.size()), biasGrad(weight.size());
-        const bool isCentred = k.buffer(7).isTensor;
+        Values weight_grad(weight.size()), bias_grad(weight.size());
+        const bool is_centred = k.buffer(7).isTensor;
         const auto compute = [&](int64_t row) {
             const float *const g = grad.data() + row * norm.size, *const x = input.data() + row * norm.size;
             float* const to = out.data() + row * norm.size;
@@ -125,20 +125,20 @@ Status normalizeBackward(const Launch& launch, const Call& call, const Norm& nor
             // The gradient of the normalised values, their mean, and that of their products with these values.
             const auto between = [&](auto gradient) {
                 const auto size = static_cast<double>(norm.size);
-                const double shift = isCentred ? sumOf(norm.size, gradient) / size : 0;
+                const double shift = is_centred ? sumOf(norm.size, gradient) / size : 0;
                 const double slope = sumOf(norm.size, [&](int64_t i) { return gradient(i) * normalised(i); }) / size;
                 for (int64_t i = 0; i < norm.size; ++i) {
                     to[i] = static_cast<float>(scale * (gradient(i) - shift - normalised(i) * slope));
                 }
             };
-            if (norm.isPerRow) {
-                weightGrad[row] = sumOf(norm.size, [&](int64_t i) { return g[i] * normalised(i); });
-                biasGrad[row] = sumOf(g, norm.size);
+            if (norm.is_per_row) {
+                weight_grad[row] = sumOf(norm.size, [&](int64_t i) { return g[i] * normalised(i); });
+                bias_grad[row] = sumOf(g, norm.size);
                 between([&, factor = weight[row]](int64_t i) { return g[i] * factor; });
             } else {
                 for (int64_t i = 0; i < norm.size; ++i) {
-                    weightGrad[i] += g[i] * normalised(i);
-                    biasGrad[i] += g[i];
+                    weight_grad[i] += g[i] * normalised(i);
+                    bias_grad[i] += g[i];
                 }
                 between([&](int64_t i) { return g[i] * weight[i]; });
             }
@@ -149,8 +149,8 @@ Status normalizeBackward(const Launch& launch, const Call& call, const Norm& nor
             }
         });
         out.finish();
-        storeIfAny(k, 1, weightGrad);
-        storeIfAny(k, 2, biasGrad);
+        storeIfAny(k, 1, weight_grad);
+        storeIfAny(k, 2, bias_grad);
     });
 }
 
@@ -179,26 +179,26 @@ Status evaluate(const Launch& launch, const Call& call, double eps) {
 Status layerNorm(const Launch& launch, Context ctx, Out out, Out save_mean, Out save_invstd, In input, In weight,
                  In bias, diopiSize_t normalized_shape, double eps) {
     const Call call(ctx, "diopiLayerNorm", {out, save_invstd, save_mean}, {input, weight, bias}, {4, 5});
-    return normalize(launch, call, overTrailing(call.shape(3), shapeOf(normalized_shape)), eps);
+    return normalize(launch, call, over_trailing(call.shape(3), shapeOf(normalized_shape)), eps);
 }
 Status layerNormBackward(const Launch& launch, Context ctx, Out grad_input, Out grad_weight, Out grad_bias,
                          In grad_output, In input, In weight, In bias, In mean, In rstd, diopiSize_t normalized_shape) {
     const Call call(ctx, "diopiLayerNormBackward", {grad_input, grad_weight, grad_bias},
                     {grad_output, input, weight, rstd, mean, bias});
-    return normalizeBackward(launch, call, overTrailing(call.shape(4), shapeOf(normalized_shape)));
+    return normalize_backward(launch, call, over_trailing(call.shape(4), shapeOf(normalized_shape)));
 }
 
 Status rmsNorm(const Launch& launch, Context ctx, Out out, Out inv_rms, In input, diopiSize_t normalized_shape,
                In weight, In bias, double eps) {
     const Call call(ctx, "diopiRMSNorm", {out, inv_rms, nullptr}, {input, weight, bias}, {2, 4, 5});
-    return normalize(launch, call, overTrailing(call.shape(3), shapeOf(normalized_shape)), eps);
+    return normalize(launch, call, over_trailing(call.shape(3), shapeOf(normalized_shape)), eps);
 }
 Status rmsNormBackward(const Launch& launch, Context ctx, Out grad_input, Out grad_weight, Out grad_bias,
                        In grad_output, In input, In weight, In bias, In inv_rms, diopiSize_t normalized_shape,
                        double /*eps*/) {
     const Call call(ctx, "diopiRMSNormBackward", {grad_input, grad_weight, grad_bias},
                     {grad_output, input, weight, inv_rms, nullptr, bias}, {2, 7, 8});
-    return normalizeBackward(launch, call, overTrailing(call.shape(4), shapeOf(normalized_shape)));
+    return normalize_backward(launch, call, over_trailing(call.shape(4), shapeOf(normalized_shape)));
 }
 
 Status batchNorm(const Launch& launch, Context ctx, Out out, Out save_mean, Out save_invstd, In input, In weight,
@@ -209,7 +209,7 @@ Status batchNorm(const Launch& launch, Context ctx, Out out, Out save_mean, Out 
     }
     Call call(ctx, "diopiBatchNorm", {out, save_invstd, save_mean, running_mean, running_var},
               {input, weight, bias, running_mean, running_var}, {3, 4, 6, 7, 8, 9});
-    const Norm norm = overChannels(&call, {5});
+    const Norm norm = over_channels(&call, {5});
     if (norm.size < 2 || call.has(3) != call.has(4)) {
         return call.rejected();
     }
@@ -221,7 +221,7 @@ Status batchNormBackward(const Launch& launch, Context ctx, Out grad_input, Out 
                          In save_invstd, bool training, double /*eps*/) {
     Call call(ctx, "diopiBatchNormBackward", {grad_input, grad_weight, grad_bias},
               {grad_output, input, weight, save_invstd, save_mean}, {1, 2, 5});
-    return training ? normalizeBackward(launch, call, overChannels(&call, {3, 4})) : call.rejected("evaluation");
+    return training ? normalize_backward(launch, call, over_channels(&call, {3, 4})) : call.rejected("evaluation");
 }
 
 }  // namespace diopigen::kernels::operators

@@ -15,7 +15,7 @@ struct Range {
     int64_t first, last, step;
 };
 
-int64_t planesOf(const Shape& shape) { return product(Shape(shape.begin(), shape.end() - 2)); }
+int64_t planes_of(const Shape& shape) { return product(Shape(shape.begin(), shape.end() - 2)); }
 
 // Windows that slide over the last two dimensions of an image.
 struct Sliding {
@@ -23,7 +23,7 @@ struct Sliding {
     Shape size, stride, padding, dilation;
 
     // Whether the window fits the image, and the results the windows.
-    bool isSound(bool roundsUp) const {
+    bool isSound(bool rounds_up) const {
         if (image.size() < 3 || image.size() > 4 || size.size() != 2 || stride.size() != 2 || padding.size() != 2 ||
             dilation.size() != 2) {
             return false;
@@ -37,8 +37,8 @@ struct Sliding {
                 left < 0) {
                 return false;
             }
-            length = (left + (roundsUp ? stride[d] - 1 : 0)) / stride[d] + 1;
-            length -= roundsUp && (length - 1) * stride[d] >= whole + padding[d] ? 1 : 0;
+            length = (left + (rounds_up ? stride[d] - 1 : 0)) / stride[d] + 1;
+            length -= rounds_up && (length - 1) * stride[d] >= whole + padding[d] ? 1 : 0;
         }
         return result == expected;
     }
@@ -54,15 +54,15 @@ struct Sliding {
     }
 };
 
-Sliding slidingOf(const Shape& image, const Shape& result, diopiSize_t kernel_size, diopiSize_t stride,
-                  diopiSize_t padding, diopiSize_t dilation) {
+Sliding sliding_of(const Shape& image, const Shape& result, diopiSize_t kernel_size, diopiSize_t stride,
+                   diopiSize_t padding, diopiSize_t dilation) {
     const Shape size = shapeOf(kernel_size), step = shapeOf(stride);
     return {image, result, size, step.empty() ? size : step, shapeOf(padding), shapeOf(dilation)};
 }
 
 // Result 0 has the maxima of the last tensor, and the optional result 1 their positions.
-Status maxima(const Launch& launch, const Call& call, const Sliding& plan, bool roundsUp) {
-    if (!plan.isSound(roundsUp) || !call.haveDtype({2}, call.dtype(0)) || !call.haveShape({1}, plan.result) ||
+Status maxima(const Launch& launch, const Call& call, const Sliding& plan, bool rounds_up) {
+    if (!plan.isSound(rounds_up) || !call.haveDtype({2}, call.dtype(0)) || !call.haveShape({1}, plan.result) ||
         (call.has(1) && isReal(call.dtype(1)))) {
         return call.rejected();
     }
@@ -80,8 +80,8 @@ Status maxima(const Launch& launch, const Call& call, const Sliding& plan, bool 
                 int64_t best = -1;
                 for (int64_t row = y.first; row < y.last; row += y.step) {
                     for (int64_t at = row * width + x.first; at < row * width + x.last; at += x.step) {
-                        const bool isNan = plane[at] != plane[at];
-                        best = best < 0 || plane[at] > plane[best] || isNan ? at : best;
+                        const bool is_nan = plane[at] != plane[at];
+                        best = best < 0 || plane[at] > plane[best] || is_nan ? at : best;
                     }
                 }
                 if (best < 0) {  // a window of padding alone: the least value
@@ -109,12 +109,12 @@ struct Dividing {
 
     // `visit(result, element)` for each element of each window, and of how many the window is.
     template <typename Visit>
-    void forEach(Visit visit) const {
+    void for_each(Visit visit) const {
         const int64_t height = image[image.size() - 2], width = image.back();
         const int64_t rows = result[result.size() - 2], columns = result.back();
         const auto first = [](int64_t i, int64_t count, int64_t length) { return i * length / count; };
         const auto last = [](int64_t i, int64_t count, int64_t length) { return ((i + 1) * length - 1) / count + 1; };
-        for (int64_t i = 0; i < planesOf(image) * rows * columns; ++i) {
+        for (int64_t i = 0; i < planes_of(image) * rows * columns; ++i) {
             const int64_t plane = i / (rows * columns), row = i / columns % rows, column = i % columns;
             const int64_t top = first(row, rows, height), bottom = last(row, rows, height);
             const int64_t left = first(column, columns, width), right = last(column, columns, width);
@@ -132,14 +132,14 @@ struct Dividing {
 Status maxPool2d(const Launch& launch, Context ctx, Out out, In input, diopiSize_t kernel_size, diopiSize_t stride,
                  diopiSize_t padding, diopiSize_t dilation, bool ceil_mode) {
     const Call call(ctx, "diopiMaxPool2d", {out, nullptr}, {input}, {1});
-    const Sliding plan = slidingOf(call.shape(2), call.shape(0), kernel_size, stride, padding, dilation);
+    const Sliding plan = sliding_of(call.shape(2), call.shape(0), kernel_size, stride, padding, dilation);
     return maxima(launch, call, plan, ceil_mode);
 }
 
 Status maxPool2dWithIndices(const Launch& launch, Context ctx, Out out, Out indices, In input, diopiSize_t kernel_size,
                             diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation, bool ceil_mode) {
     const Call call(ctx, "diopiMaxPool2dWithIndices", {out, indices}, {input});
-    const Sliding plan = slidingOf(call.shape(2), call.shape(0), kernel_size, stride, padding, dilation);
+    const Sliding plan = sliding_of(call.shape(2), call.shape(0), kernel_size, stride, padding, dilation);
     return maxima(launch, call, plan, ceil_mode);
 }
 
@@ -147,15 +147,15 @@ Status maxPool2dBackward(const Launch& launch, Context ctx, Out grad_input, In g
                          diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
                          bool ceil_mode, In indices) {
     const Call call(ctx, "diopiMaxPool2dBackward", {grad_input}, {grad_output, input, indices});
-    const Sliding plan = slidingOf(call.shape(2), call.shape(1), kernel_size, stride, padding, dilation);
+    const Sliding plan = sliding_of(call.shape(2), call.shape(1), kernel_size, stride, padding, dilation);
     if (!plan.isSound(ceil_mode) || !isFloat(call.dtype(2)) || !call.haveDtype({0, 1}, call.dtype(2)) ||
         !call.haveShape({0}, plan.image) || !call.haveShape({3}, plan.result) || isReal(call.dtype(3))) {
         return call.rejected();
     }
     return launched(call, launch, [plan](const Kernel& k) {
         const Values gradient = load(k, 1), positions = load(k, 3);
-        const int64_t plane = product(plan.image) / planesOf(plan.image);
-        const int64_t windows = product(plan.result) / planesOf(plan.result);
+        const int64_t plane = product(plan.image) / planes_of(plan.image);
+        const int64_t windows = product(plan.result) / planes_of(plan.result);
         Values sums(static_cast<std::size_t>(product(plan.image)));
         for (std::size_t i = 0; i < gradient.size(); ++i) {
             const auto position = static_cast<int64_t>(positions[i]);
@@ -180,7 +180,7 @@ Status adaptiveAvgPool2d(const Launch& launch, Context ctx, Out out, In input, d
     return launched(call, launch, [plan](const Kernel& k) {
         const Values x = load(k, 1);
         Values sums(static_cast<std::size_t>(product(plan.result))), sizes(sums.size());
-        plan.forEach([&](int64_t to, int64_t from, double size) {
+        plan.for_each([&](int64_t to, int64_t from, double size) {
             sums[to] += x[from];
             sizes[to] = size;
         });
@@ -200,7 +200,7 @@ Status adaptiveAvgPool2dBackward(const Launch& launch, Context ctx, Out grad_inp
     return launched(call, launch, [plan](const Kernel& k) {
         const Values gradient = load(k, 1);
         Values sums(static_cast<std::size_t>(product(plan.image)));
-        plan.forEach([&](int64_t from, int64_t to, double size) { sums[to] += gradient[from] / size; });
+        plan.for_each([&](int64_t from, int64_t to, double size) { sums[to] += gradient[from] / size; });
         store(k, 0, sums);
     });
 }

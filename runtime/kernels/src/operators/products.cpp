@@ -77,9 +77,9 @@ Status matmul(const Launch& launch, Context ctx, Out out, In input, In other) {
         return call.rejected();
     }
     Shape left = call.shape(1), right = call.shape(2);
-    const bool isRow = left.size() == 1, isColumn = right.size() == 1;
+    const bool isRow = left.size() == 1, is_column = right.size() == 1;
     left.insert(left.begin(), isRow ? 1 : 0, 1);
-    right.insert(right.end(), isColumn ? 1 : 0, 1);
+    right.insert(right.end(), is_column ? 1 : 0, 1);
     const int64_t m = left[left.size() - 2], k = left.back(), n = right.back();
     Shape batch(left.begin(), left.end() - 2);
     if (right[right.size() - 2] != k || !broadcast(&batch, Shape(right.begin(), right.end() - 2))) {
@@ -87,7 +87,7 @@ Status matmul(const Launch& launch, Context ctx, Out out, In input, In other) {
     }
     Shape expected = batch;
     expected.insert(expected.end(), isRow ? 0 : 1, m);
-    expected.insert(expected.end(), isColumn ? 0 : 1, n);
+    expected.insert(expected.end(), is_column ? 0 : 1, n);
     if (!call.haveShape({0}, expected)) {
         return call.rejected();
     }
@@ -97,10 +97,10 @@ Status matmul(const Launch& launch, Context ctx, Out out, In input, In other) {
     right.insert(right.end(), 1, k);
     right.insert(right.end(), 1, n);
     return launched(call, launch, [=](const Kernel& kernel) {
-        const Values x = load(kernel, 1, left), y = load(kernel, 2, isColumn ? Shape{k} : right);
+        const Values x = load(kernel, 1, left), y = load(kernel, 2, is_column ? Shape{k} : right);
         Values z(static_cast<std::size_t>(product(expected)));
         for (int64_t i = 0; i < product(batch); ++i) {
-            multiplyMatrices(m, k, n, &x[i * m * k], &y[isColumn ? 0 : i * k * n], &z[i * m * n]);
+            multiplyMatrices(m, k, n, &x[i * m * k], &y[is_column ? 0 : i * k * n], &z[i * m * n]);
         }
         store(kernel, 0, z);
     });

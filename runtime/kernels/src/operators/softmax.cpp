@@ -7,18 +7,18 @@
 namespace diopigen::kernels::operators {
 namespace {
 
-Status sumOrMean(const Launch& launch, const Call& call, diopiSize_t dim, bool isMean) {
+Status sum_or_mean(const Launch& launch, const Call& call, diopiSize_t dim, bool isMean) {
     return call.isOneFloat() ? sumDims(call, shapeOf(dim), isMean, launch) : call.rejected();
 }
 
 }  // namespace
 
 Status sum(const Launch& launch, Context ctx, Out out, In input, diopiSize_t dim) {
-    return sumOrMean(launch, Call(ctx, "diopiSum", {out}, {input}), dim, false);
+    return sum_or_mean(launch, Call(ctx, "diopiSum", {out}, {input}), dim, false);
 }
 
 Status mean(const Launch& launch, Context ctx, Out out, In input, diopiSize_t dim) {
-    return sumOrMean(launch, Call(ctx, "diopiMean", {out}, {input}), dim, true);
+    return sum_or_mean(launch, Call(ctx, "diopiMean", {out}, {input}), dim, true);
 }
 
 Status softmax(const Launch& launch, Context ctx, Out out, In input, int64_t dim) {

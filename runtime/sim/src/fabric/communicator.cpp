@@ -34,14 +34,14 @@ constexpr char kTakePart[] = "take part in a collective";
 /// What ends an attempt.
 struct Late {};
 
-const char* nameOf(Kind kind) {
+const char* name_of(Kind kind) {
     static const char* const names[] = {
         "AllReduce", "Broadcast", "AllGather", "Reduce", "ReduceScatter", "AllToAllEqualSplit", "AllToAllUnequalSplit",
         "Send"};
-    return kind >= Kind::allReduce && kind <= Kind::send ? names[static_cast<int>(kind)] : "an unknown call";
+    return kind >= Kind::kAllReduce && kind <= Kind::kSend ? names[static_cast<int>(kind)] : "an unknown call";
 }
 
-uint64_t sumOf(const char* data, std::size_t bytes) {
+uint64_t sum_of(const char* data, std::size_t bytes) {
     uint64_t sum = 0xCBF29CE484222325u + bytes;  // FNV-1a over words
     for (std::size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
         uint64_t word = 0;
@@ -51,17 +51,17 @@ uint64_t sumOf(const char* data, std::size_t bytes) {
     return sum;
 }
 
-bool isReached(uint32_t value, uint32_t expected) { return static_cast<int32_t>(value - expected) >= 0; }
+bool is_reached(uint32_t value, uint32_t expected) { return static_cast<int32_t>(value - expected) >= 0; }
 
 }  // namespace
 
 std::string describe(Kind kind, int64_t count, int32_t dtype, int32_t op, int32_t root) {
-    std::string text = nameOf(kind);
+    std::string text = name_of(kind);
     if (count >= 0) {
         text += " of " + std::to_string(count) + " " + dtypeName(static_cast<diopiDtype_t>(dtype));
     }
     if (op >= 0) {
-        const char* const name = nameOf(static_cast<diopiReduceOp_t>(op));
+        const char* const name = name_of(static_cast<diopiReduceOp_t>(op));
         text += std::string(" (") + (name == nullptr ? "an unknown operation" : name) + ")";
     }
     return root >= 0 ? text + ", root " + std::to_string(root) : text;
@@ -121,7 +121,7 @@ void Line::finish() {
     finished_.notify_all();
 }
 
-bool Line::isIdle() {
+bool Line::is_idle() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return issued_ == done_;
 }
@@ -149,7 +149,7 @@ Line& Communicator::line(std::map<int, Line>* lines, int peer) {
 Line& Communicator::sends(int peer) { return line(&sends_, peer); }
 Line& Communicator::receives(int peer) { return line(&receives_, peer); }
 
-bool Communicator::isComplete() const {
+bool Communicator::is_complete() const {
     for (int rank = 0; rank < nranks_; ++rank) {
         if (segment_->member(rank).attached.load() == 0) {
             return false;
@@ -160,20 +160,20 @@ bool Communicator::isComplete() const {
 
 void Communicator::close() {
     closed_ = true;
-    bool isIdle = collectives_.isIdle();
+    bool is_idle = collectives_.is_idle();
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         for (std::map<int, Line>* lines : {&sends_, &receives_}) {
             for (auto& entry : *lines) {
-                isIdle = entry.second.isIdle() && isIdle;
+                is_idle = entry.second.is_idle() && is_idle;
             }
         }
     }
-    if (!isIdle) {
+    if (!is_idle) {
         note("rank " + std::to_string(rank_) + " destroyed the communicator before its work was done");
     }
     segment_->member(rank_).left.store(1);
-    wakeEverybody();
+    wake_everybody();
 }
 
 Status Communicator::error() {
@@ -189,11 +189,11 @@ Status Communicator::error() {
 void Communicator::run(Line* line, const Operation& operation, const std::function<void()>& body) {
     const auto guarded = [&] {
         const uint64_t number = operations_.fetch_add(1);
-        if (rank_ == faults_.deadRank && number == faults_.deadOperation) {
+        if (rank_ == faults_.dead_rank && number == faults_.dead_operation) {
             kill(getpid(), SIGKILL);
         }
-        sleepMicroseconds(
-            randomBelow(faults_.reorderMicroseconds, faults_.reorderSeed, sumOf(name_.data(), name_.size()), number));
+        sleep_microseconds(random_below(faults_.reorder_microseconds, faults_.reorder_seed,
+                                        sum_of(name_.data(), name_.size()), number));
         stop();
         body();
     };
@@ -206,30 +206,30 @@ bool Communicator::attempt(Line* line, const Operation& operation, const std::fu
     if (faults_.any() || static_cast<unsigned>(nranks_) > processors) {
         return false;
     }
-    bool isDone = false;
+    bool is_done = false;
     noting([&] {
-        isDone = line->attempt(operation.number, [&] {
-            if (operation.number % betweenAttempts_ != 0) {  // by the number: ranks try at the same calls
+        is_done = line->attempt(operation.number, [&] {
+            if (operation.number % between_attempts_ != 0) {  // by the number: ranks try at the same calls
                 return false;
             }
             stop();
-            attemptEnd_ = Clock::now() + (betweenAttempts_ == 1 ? kAttempt : kLongAttempt);
+            attempt_end_ = Clock::now() + (between_attempts_ == 1 ? kAttempt : kLongAttempt);
             struct Reset {
                 std::optional<Clock::time_point>* end;
                 ~Reset() { end->reset(); }
-            } reset{&attemptEnd_};
+            } reset{&attempt_end_};
             try {
                 body();
             } catch (const Late&) {
-                betweenAttempts_ = std::min(2 * betweenAttempts_, kMostBetweenAttempts);
+                between_attempts_ = std::min(2 * between_attempts_, kMostBetweenAttempts);
                 return false;
             }
-            betweenAttempts_ = 1;
-            hasPosted_ = false;
+            between_attempts_ = 1;
+            has_posted_ = false;
             return true;
         });
     });
-    return isDone;
+    return is_done;
 }
 
 void Communicator::noting(const std::function<void()>& body) {
@@ -251,7 +251,7 @@ void Communicator::note(const std::string& text) {
         std::strncpy(head.failure, text.c_str(), sizeof(head.failure) - 1);
         head.failed.store(2);
     }
-    wakeEverybody();
+    wake_everybody();
 }
 
 void Communicator::fail(const std::string& text) {
@@ -259,12 +259,12 @@ void Communicator::fail(const std::string& text) {
     throw std::runtime_error("communicator " + name_ + ": " + text);
 }
 
-void Communicator::wakeEverybody() {
+void Communicator::wake_everybody() {
     for (int rank = 0; rank < nranks_; ++rank) {
-        wakeAll(&segment_->member(rank).posted);
+        wake_all(&segment_->member(rank).posted);
         for (int other = 0; other < nranks_; ++other) {
-            wakeAll(&segment_->channel(rank, other).posted);
-            wakeAll(&segment_->channel(rank, other).taken);
+            wake_all(&segment_->channel(rank, other).posted);
+            wake_all(&segment_->channel(rank, other).taken);
         }
     }
 }
@@ -279,61 +279,61 @@ void Communicator::stop() const {
     }
 }
 
-void Communicator::waitFor(Counter* counter, uint32_t value, int rank, const char* what,
-                           std::optional<Clock::time_point> attemptEnd) {
-    if (isReached(counter->value.load(), value)) {
+void Communicator::wait_for(Counter* counter, uint32_t value, int rank, const char* what,
+                            std::optional<Clock::time_point> attempt_end) {
+    if (is_reached(counter->value.load(), value)) {
         return;
     }
     const Clock::time_point start = Clock::now();
-    const Clock::time_point spinEnd = attemptEnd.value_or(start + kSpin);
-    while (Clock::now() < spinEnd) {
-        if (isReached(counter->value.load(), value)) {
+    const Clock::time_point spin_end = attempt_end.value_or(start + kSpin);
+    while (Clock::now() < spin_end) {
+        if (is_reached(counter->value.load(), value)) {
             return;
         }
     }
-    if (attemptEnd) {
+    if (attempt_end) {
         throw Late();
     }
-    const Clock::time_point end = start + std::chrono::milliseconds(faults_.timeoutMilliseconds);
+    const Clock::time_point end = start + std::chrono::milliseconds(faults_.timeout_milliseconds);
     while (true) {
         // In this order: what a rank published before it ended counts.
-        const bool hasAttached = segment_->member(rank).attached.load() != 0;
-        const bool isGone = hasAttached && !segment_->isAlive(rank);
-        const bool hasLeft = segment_->member(rank).left.load() != 0;
+        const bool has_attached = segment_->member(rank).attached.load() != 0;
+        const bool is_gone = has_attached && !segment_->is_alive(rank);
+        const bool has_left = segment_->member(rank).left.load() != 0;
         const uint32_t seen = counter->value.load();
-        if (isReached(seen, value)) {
+        if (is_reached(seen, value)) {
             return;
         }
         stop();
         const std::string who = "rank " + std::to_string(rank);
-        if (hasLeft) {
+        if (has_left) {
             fail(who + " has destroyed the communicator, and rank " + std::to_string(rank_) + " waits for it to " +
                  what);
         }
-        if (isGone) {
+        if (is_gone) {
             fail("the process of " + who + " has ended, and rank " + std::to_string(rank_) + " waits for it to " +
                  what);
         }
         const Clock::time_point now = Clock::now();
         if (now >= end) {
-            fail(who + " did not " + what + " within " + std::to_string(faults_.timeoutMilliseconds) +
+            fail(who + " did not " + what + " within " + std::to_string(faults_.timeout_milliseconds) +
                  " ms, which rank " + std::to_string(rank_) + " has waited for");
         }
         const int64_t left = std::chrono::duration_cast<std::chrono::nanoseconds>(end - now).count();
-        sleepWhile(counter, seen, std::min(left, kLook));
+        sleep_while(counter, seen, std::min(left, kLook));
     }
 }
 
-void Communicator::startRound(uint64_t round) const {
-    sleepMicroseconds(randomBelow(faults_.delayMicroseconds, faults_.delaySeed + static_cast<uint64_t>(rank_),
-                                  sumOf(name_.data(), name_.size()), round));
-    if (rank_ == faults_.slowRank) {
-        sleepMicroseconds(faults_.slowMicroseconds);
+void Communicator::start_round(uint64_t round) const {
+    sleep_microseconds(random_below(faults_.delay_microseconds, faults_.delay_seed + static_cast<uint64_t>(rank_),
+                                    sum_of(name_.data(), name_.size()), round));
+    if (rank_ == faults_.slow_rank) {
+        sleep_microseconds(faults_.slow_microseconds);
     }
 }
 
 Round Communicator::describe(const Operation& operation, const char* data, std::size_t bytes) const {
-    const uint64_t sum = faults_.checkSums ? sumOf(data, bytes) : 0;
+    const uint64_t sum = faults_.check_sums ? sum_of(data, bytes) : 0;
     return {operation.number,
             static_cast<int32_t>(operation.kind),
             operation.dtype,
@@ -344,7 +344,7 @@ Round Communicator::describe(const Operation& operation, const char* data, std::
             sum};
 }
 
-void Communicator::checkSame(const Operation& own, const Round& other, int rank) {
+void Communicator::check_same(const Operation& own, const Round& other, int rank) {
     const bool isSame = own.number == other.operation && static_cast<int32_t>(own.kind) == other.kind &&
                         own.dtype == other.dtype && own.op == other.op && own.root == other.root &&
                         own.count == other.count;
@@ -358,65 +358,65 @@ void Communicator::checkSame(const Operation& own, const Round& other, int rank)
 }
 
 void Communicator::post(const Operation& operation, const Fill& fill) {
-    if (hasPosted_) {
-        hasPosted_ = false;
+    if (has_posted_) {
+        has_posted_ = false;
         return;
     }
     for (int rank = 0; rank < nranks_; ++rank) {  // who has posted the last round has read the one before
-        waitFor(&segment_->member(rank).posted, round_, rank, round_ == kArrival ? kArrive : kTakePart, attemptEnd_);
+        wait_for(&segment_->member(rank).posted, round_, rank, round_ == kArrival ? kArrive : kTakePart, attempt_end_);
     }
     ++round_;
-    startRound(round_);
+    start_round(round_);
     char* const chunk = segment_->chunk(rank_, round_);
     const std::size_t bytes = fill(chunk);
     Member& member = segment_->member(rank_);
     member.rounds[round_ % kSlots] = describe(operation, chunk, bytes);
-    if (rank_ == faults_.tornRank && operation.number == faults_.tornOperation) {
+    if (rank_ == faults_.torn_rank && operation.number == faults_.torn_operation) {
         std::memset(chunk + bytes / 2, 0xFB, bytes - bytes / 2);
     }
     publish(&member.posted, round_);
-    hasPosted_ = attemptEnd_.has_value();
+    has_posted_ = attempt_end_.has_value();
 }
 
 const Round& Communicator::await(const Operation& operation, int rank) {
     Member& member = segment_->member(rank);
-    waitFor(&member.posted, round_, rank, kTakePart, attemptEnd_);
+    wait_for(&member.posted, round_, rank, kTakePart, attempt_end_);
     const Round& round = member.rounds[round_ % kSlots];
-    checkSame(operation, round, rank);
-    if (faults_.checkSums && sumOf(chunkOf(rank), round.bytes) != round.sum) {
+    check_same(operation, round, rank);
+    if (faults_.check_sums && sum_of(chunk_of(rank), round.bytes) != round.sum) {
         fail("a message of rank " + std::to_string(rank) + " is torn: its check sum differs");
     }
     return round;
 }
 
-void Communicator::sendRound(const Operation& operation, int peer, const void* from, std::size_t bytes) {
+void Communicator::send_round(const Operation& operation, int peer, const void* from, std::size_t bytes) {
     Channel& channel = segment_->channel(rank_, peer);
     const uint32_t round = channel.posted.value.load() + 1;
     // A rank that has sent may end: who receives has the memory by then.
     if (Member& member = segment_->member(peer); member.attached.load() == 0) {
-        waitFor(&member.posted, kArrival, peer, kArrive);
+        wait_for(&member.posted, kArrival, peer, kArrive);
     }
-    waitFor(&channel.taken, round - kSlots, peer, "receive");
-    startRound(round);
+    wait_for(&channel.taken, round - kSlots, peer, "receive");
+    start_round(round);
     char* const message = segment_->message(rank_, peer, round);
     if (bytes > 0) {
         std::memcpy(message, from, bytes);
     }
     channel.rounds[round % kSlots] = describe(operation, message, bytes);
-    if (rank_ == faults_.tornRank && operation.number == faults_.tornOperation) {
+    if (rank_ == faults_.torn_rank && operation.number == faults_.torn_operation) {
         std::memset(message + bytes / 2, 0xFB, bytes - bytes / 2);
     }
     publish(&channel.posted, round);
 }
 
-void Communicator::receiveRound(const Operation& operation, int peer, void* to, std::size_t bytes) {
+void Communicator::receive_round(const Operation& operation, int peer, void* to, std::size_t bytes) {
     Channel& channel = segment_->channel(peer, rank_);
     const uint32_t round = channel.taken.value.load() + 1;
-    waitFor(&channel.posted, round, peer, "send");
+    wait_for(&channel.posted, round, peer, "send");
     const Round& received = channel.rounds[round % kSlots];
-    checkSame(operation, received, peer);
+    check_same(operation, received, peer);
     const char* const message = segment_->message(peer, rank_, round);
-    if (faults_.checkSums && sumOf(message, received.bytes) != received.sum) {
+    if (faults_.check_sums && sum_of(message, received.bytes) != received.sum) {
         fail("a message of rank " + std::to_string(peer) + " is torn: its check sum differs");
     }
     if (bytes > 0) {

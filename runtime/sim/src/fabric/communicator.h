@@ -19,7 +19,16 @@
 
 namespace diopigen::sim::fabric {
 
-enum class Kind : int32_t { allReduce, broadcast, allGather, reduce, reduceScatter, allToAll, allToAllUnequal, send };
+enum class Kind : int32_t {
+    kAllReduce,
+    kBroadcast,
+    kAllGather,
+    kReduce,
+    kReduceScatter,
+    kAllToAll,
+    kAllToAllUnequal,
+    kSend
+};
 
 /// One call, as all ranks of it have to make it.
 struct Operation {
@@ -40,7 +49,7 @@ class Line {
     void run(uint64_t number, const std::function<void()>& stops, const std::function<void()>& body);
     /// Runs `body`, from within `launch`, where all in front are done; true where it says that the call is over.
     bool attempt(uint64_t number, const std::function<bool()>& body);
-    bool isIdle();
+    bool is_idle();
 
   private:
     void finish();
@@ -68,7 +77,7 @@ class Communicator {
     Line& receives(int peer);
 
     /// Whether all ranks have made it.
-    bool isComplete() const;
+    bool is_complete() const;
 
     /// What is in flight fails from now on, here and on other ranks.
     void close();
@@ -93,22 +102,22 @@ class Communicator {
     /// Waits for the round of a rank, and checks that it belongs to the same call. Each rank reads each round of its
     /// own call before it posts the next one.
     const Round& await(const Operation& operation, int rank);
-    const char* chunkOf(int rank) const { return segment_->chunk(rank, round_); }
+    const char* chunk_of(int rank) const { return segment_->chunk(rank, round_); }
 
-    void sendRound(const Operation& operation, int peer, const void* from, std::size_t bytes);
-    void receiveRound(const Operation& operation, int peer, void* to, std::size_t bytes);
+    void send_round(const Operation& operation, int peer, const void* from, std::size_t bytes);
+    void receive_round(const Operation& operation, int peer, void* to, std::size_t bytes);
 
   private:
     using Clock = std::chrono::steady_clock;
     void stop() const;
     /// Runs `body`; a failure is noted, and thrown on.
     void noting(const std::function<void()>& body);
-    void waitFor(Counter* counter, uint32_t value, int rank, const char* what,
-                 std::optional<Clock::time_point> attemptEnd = std::nullopt);
-    void startRound(uint64_t round) const;
+    void wait_for(Counter* counter, uint32_t value, int rank, const char* what,
+                  std::optional<Clock::time_point> attempt_end = std::nullopt);
+    void start_round(uint64_t round) const;
     void note(const std::string& text);
-    void wakeEverybody();
-    void checkSame(const Operation& own, const Round& other, int rank);
+    void wake_everybody();
+    void check_same(const Operation& own, const Round& other, int rank);
     Round describe(const Operation& operation, const char* data, std::size_t bytes) const;
     Line& line(std::map<int, Line>* lines, int peer);
 
@@ -125,9 +134,9 @@ class Communicator {
     std::atomic<bool> closed_{false};
     std::atomic<uint64_t> operations_{0};
     uint32_t round_ = 0;
-    std::optional<Clock::time_point> attemptEnd_;  ///< when waits of an attempt give up
-    uint64_t betweenAttempts_ = 1;
-    bool hasPosted_ = false;  ///< an attempt has published the round of the call
+    std::optional<Clock::time_point> attempt_end_;  ///< when waits of an attempt give up
+    uint64_t between_attempts_ = 1;
+    bool has_posted_ = false;  ///< an attempt has published the round of the call
 };
 
 /// "AllReduce of 4 float32 (sum)".

@@ -83,10 +83,10 @@ class Call {
     }
     Call& reduces(diopiReduceOp_t op) {
         operation_.op = op;
-        if (fabric::nameOf(op) == nullptr) {
+        if (fabric::name_of(op) == nullptr) {
             reject("'op' is " + std::to_string(static_cast<int>(op)) + ", which is no diopiReduceOp_t");
-        } else if (size_ > 0 && status_.ok() && !fabric::canReduce(static_cast<diopiDtype_t>(operation_.dtype), op)) {
-            status_ = {Code::unsupportedDtype, std::string(name_) + ": " + fabric::nameOf(op) + " of " +
+        } else if (size_ > 0 && status_.ok() && !fabric::can_reduce(static_cast<diopiDtype_t>(operation_.dtype), op)) {
+            status_ = {Code::unsupportedDtype, std::string(name_) + ": " + fabric::name_of(op) + " of " +
                                                    dtypeName(static_cast<diopiDtype_t>(operation_.dtype)) +
                                                    " is not defined"};
         }
@@ -114,9 +114,9 @@ class Call {
         return *this;
     }
     /// The first buffer may be at this element of the second one; else they share no memory.
-    Call& inPlaceAt(int64_t element) { return places(buffers_[0], buffers_[1], element); }
+    Call& in_place_at(int64_t element) { return places(buffers_[0], buffers_[1], element); }
     /// The second may be at this element of the first one.
-    Call& secondInPlaceAt(int64_t element) { return places(buffers_[1], buffers_[0], element); }
+    Call& second_in_place_at(int64_t element) { return places(buffers_[1], buffers_[0], element); }
     Call& apart() { return places(buffers_[0], buffers_[1], -1); }
 
     void reject(const std::string& text) {
@@ -127,16 +127,16 @@ class Call {
     const Status& status() const { return status_; }
 
     using Body = std::function<void(Communicator&, const Operation&, const Kernel&)>;
-    Status launch(Body body) { return launchIn(status_.ok() ? &comm_->collectives() : nullptr, std::move(body)); }
+    Status launch(Body body) { return launch_in(status_.ok() ? &comm_->collectives() : nullptr, std::move(body)); }
     /// A collective that is one round where its buffers are small (algorithms.h).
-    Status launchRound(Body body) {
-        return launchIn(status_.ok() ? &comm_->collectives() : nullptr, std::move(body), true);
+    Status launch_round(Body body) {
+        return launch_in(status_.ok() ? &comm_->collectives() : nullptr, std::move(body), true);
     }
-    Status launchSend(int peer, Body body) {
-        return launchIn(status_.ok() ? &comm_->sends(peer) : nullptr, std::move(body));
+    Status launch_send(int peer, Body body) {
+        return launch_in(status_.ok() ? &comm_->sends(peer) : nullptr, std::move(body));
     }
-    Status launchReceive(int peer, Body body) {
-        return launchIn(status_.ok() ? &comm_->receives(peer) : nullptr, std::move(body));
+    Status launch_receive(int peer, Body body) {
+        return launch_in(status_.ok() ? &comm_->receives(peer) : nullptr, std::move(body));
     }
 
   private:
@@ -153,7 +153,7 @@ class Call {
         return *this;
     }
 
-    Status launchIn(Line* line, Body body, bool isRound = false) {
+    Status launch_in(Line* line, Body body, bool is_round = false) {
         if (status_.ok()) {
             status_ = comm_->error();
         }
@@ -169,7 +169,7 @@ class Call {
                 comm->run(line, operation, [&] { body(*comm, operation, k); });
             };
             return sim::launch(stream_, name_, buffers_, std::move(kernel),
-                               isRound ? sim::Attempt(attempt) : sim::Attempt());
+                               is_round ? sim::Attempt(attempt) : sim::Attempt());
         });
     }
 
@@ -185,18 +185,18 @@ class Call {
 using kernels::Access;
 
 /// Whether a text is of the form of an id: `diopi-`, 32 digits in hexadecimal, and two numbers of 1 to 10 digits.
-bool isUniqueId(const std::string& text) {
+bool is_unique_id(const std::string& text) {
     constexpr std::size_t kDrawn = 32;
     const std::string prefix = "diopi-";
-    const auto allOf = [](const std::string& part, const char* allowed) {
+    const auto all_of = [](const std::string& part, const char* allowed) {
         return !part.empty() && part.find_first_not_of(allowed) == std::string::npos;
     };
-    const auto isNumber = [&](const std::string& part) { return part.size() <= 10 && allOf(part, "0123456789"); };
+    const auto is_number = [&](const std::string& part) { return part.size() <= 10 && all_of(part, "0123456789"); };
     const std::size_t first = prefix.size() + kDrawn;
     const std::size_t second = text.find('-', first + 1);
     return text.compare(0, prefix.size(), prefix) == 0 && text.size() > first && text[first] == '-' &&
-           second != std::string::npos && allOf(text.substr(prefix.size(), kDrawn), "0123456789abcdef") &&
-           isNumber(text.substr(first + 1, second - first - 1)) && isNumber(text.substr(second + 1));
+           second != std::string::npos && all_of(text.substr(prefix.size(), kDrawn), "0123456789abcdef") &&
+           is_number(text.substr(first + 1, second - first - 1)) && is_number(text.substr(second + 1));
 }
 
 }  // namespace
@@ -241,11 +241,11 @@ Status openCommunicator(diopiComm_t* comm, int nranks, const diopiUniqueId_t* id
             name, "'rank' is " + std::to_string(rank) + ", and must be at least 0 and below " + std::to_string(nranks));
     }
     const std::string text(id->data, strnlen(id->data, sizeof(id->data)));
-    if (!isUniqueId(text)) {
+    if (!is_unique_id(text)) {
         return invalid(name, "'uniqueId' is none that diopiGetUniqueId made");
     }
     fabric::Faults faults;
-    if (const Status status = fabric::readFaults(&faults); !status.ok()) {
+    if (const Status status = fabric::read_faults(&faults); !status.ok()) {
         return status;
     }
     try {
@@ -266,7 +266,7 @@ Status closeCommunicator(diopiComm_t comm) {
         found->close();
         const std::lock_guard<std::mutex> lock(registry().mutex);
         registry().open.erase(comm);
-        if (found->isComplete()) {  // else ranks may come that need the file
+        if (found->is_complete()) {  // else ranks may come that need the file
             registry().made.erase(found->name());
         }
     }
@@ -293,62 +293,63 @@ Status communicatorName(diopiComm_t comm, const char** name) {
 
 Status allReduce(const void* send, void* receive, Elements elements, diopiReduceOp_t op, diopiComm_t comm,
                  StreamHandle stream) {
-    Call call("diopiAllReduce", Kind::allReduce, comm, stream);
+    Call call("diopiAllReduce", Kind::kAllReduce, comm, stream);
     call.elements(elements).reduces(op).buffer("sendbuff", send, elements.count, Access::read);
-    call.buffer("recvbuff", receive, elements.count, Access::readWrite).inPlaceAt(0);
-    return call.launchRound([](Communicator& c, const Operation& operation, const Kernel& k) {
+    call.buffer("recvbuff", receive, elements.count, Access::readWrite).in_place_at(0);
+    return call.launch_round([](Communicator& c, const Operation& operation, const Kernel& k) {
         fabric::allReduce(c, operation, k.in<char>(0), k.out<char>(1));
     });
 }
 
 Status broadcast(void* buffer, Elements elements, int root, diopiComm_t comm, StreamHandle stream) {
-    Call call("diopiBroadcast", Kind::broadcast, comm, stream);
+    Call call("diopiBroadcast", Kind::kBroadcast, comm, stream);
     call.elements(elements).root("root", root).buffer("buff", buffer, elements.count, Access::readWrite);
     call.operation().root = root;
-    return call.launchRound([](Communicator& c, const Operation& operation, const Kernel& k) {
+    return call.launch_round([](Communicator& c, const Operation& operation, const Kernel& k) {
         fabric::broadcast(c, operation, k.out<char>(0));
     });
 }
 
 Status allGather(const void* send, void* receive, Elements elements, diopiComm_t comm, StreamHandle stream) {
-    Call call("diopiAllGather", Kind::allGather, comm, stream);
+    Call call("diopiAllGather", Kind::kAllGather, comm, stream);
     call.elements(elements).buffer("sendbuff", send, elements.count, Access::read);
     call.buffer("recvbuff", receive, call.times(call.ranks(), elements.count), Access::readWrite);
-    call.inPlaceAt(call.times(call.rank(), elements.count));
-    return call.launchRound([](Communicator& c, const Operation& operation, const Kernel& k) {
+    call.in_place_at(call.times(call.rank(), elements.count));
+    return call.launch_round([](Communicator& c, const Operation& operation, const Kernel& k) {
         fabric::allGather(c, operation, k.in<char>(0), k.out<char>(1));
     });
 }
 
 Status reduce(const void* send, void* receive, Elements elements, diopiReduceOp_t op, int root, diopiComm_t comm,
               StreamHandle stream) {
-    Call call("diopiReduce", Kind::reduce, comm, stream);
+    Call call("diopiReduce", Kind::kReduce, comm, stream);
     call.elements(elements).reduces(op).root("root", root).buffer("sendbuff", send, elements.count, Access::read);
-    const bool isRoot = call.rank() == root;
-    call.buffer("recvbuff", isRoot ? receive : nullptr, isRoot ? elements.count : 0, Access::readWrite).inPlaceAt(0);
+    const bool is_root = call.rank() == root;
+    call.buffer("recvbuff", is_root ? receive : nullptr, is_root ? elements.count : 0, Access::readWrite)
+        .in_place_at(0);
     call.operation().root = root;
-    return call.launchRound([](Communicator& c, const Operation& operation, const Kernel& k) {
+    return call.launch_round([](Communicator& c, const Operation& operation, const Kernel& k) {
         fabric::reduce(c, operation, k.in<char>(0), k.out<char>(1));
     });
 }
 
 Status reduceScatter(const void* send, void* receive, Elements elements, diopiReduceOp_t op, diopiComm_t comm,
                      StreamHandle stream) {
-    Call call("diopiReduceScatter", Kind::reduceScatter, comm, stream);
+    Call call("diopiReduceScatter", Kind::kReduceScatter, comm, stream);
     call.elements(elements).reduces(op).buffer("sendbuff", send, call.times(call.ranks(), elements.count),
                                                Access::read);
     call.buffer("recvbuff", receive, elements.count, Access::readWrite)
-        .secondInPlaceAt(call.times(call.rank(), elements.count));
-    return call.launchRound([](Communicator& c, const Operation& operation, const Kernel& k) {
+        .second_in_place_at(call.times(call.rank(), elements.count));
+    return call.launch_round([](Communicator& c, const Operation& operation, const Kernel& k) {
         fabric::reduceScatter(c, operation, k.in<char>(0), k.out<char>(1));
     });
 }
 
 Status allToAll(const void* send, void* receive, Elements elements, diopiComm_t comm, StreamHandle stream) {
-    Call call("diopiAllToAllEqualSplit", Kind::allToAll, comm, stream);
+    Call call("diopiAllToAllEqualSplit", Kind::kAllToAll, comm, stream);
     call.elements(elements).buffer("sendbuff", send, call.times(call.ranks(), elements.count), Access::read);
     call.buffer("recvbuff", receive, call.times(call.ranks(), elements.count), Access::write).apart();
-    return call.launchRound([](Communicator& c, const Operation& operation, const Kernel& k) {
+    return call.launch_round([](Communicator& c, const Operation& operation, const Kernel& k) {
         fabric::allToAll(c, operation, k.in<char>(0), k.out<char>(1));
     });
 }
@@ -356,7 +357,7 @@ Status allToAll(const void* send, void* receive, Elements elements, diopiComm_t 
 namespace {
 
 /// The lists of a split, and how many elements a buffer has for them to fit.
-int64_t readSplit(Call* call, const char* what, const Split& split, fabric::Places* places) {
+int64_t read_split(Call* call, const char* what, const Split& split, fabric::Places* places) {
     const auto read = [&](const char* list, diopiSize_t from, std::vector<int64_t>* to) {
         const std::string name = "'" + std::string(what) + list + "'";
         if (from.len != call->ranks() || from.data == nullptr) {
@@ -384,11 +385,11 @@ int64_t readSplit(Call* call, const char* what, const Split& split, fabric::Plac
 
 Status allToAll(const void* send, const Split& sent, void* receive, const Split& received, diopiDtype_t dtype,
                 diopiComm_t comm, StreamHandle stream) {
-    Call call("diopiAllToAllUnequalSplit", Kind::allToAllUnequal, comm, stream);
+    Call call("diopiAllToAllUnequalSplit", Kind::kAllToAllUnequal, comm, stream);
     fabric::Places from;
     fabric::Places to;
-    call.elements({0, dtype}).buffer("sendbuff", send, readSplit(&call, "send", sent, &from), Access::read);
-    call.buffer("recvbuff", receive, readSplit(&call, "recv", received, &to), Access::write).apart();
+    call.elements({0, dtype}).buffer("sendbuff", send, read_split(&call, "send", sent, &from), Access::read);
+    call.buffer("recvbuff", receive, read_split(&call, "recv", received, &to), Access::write).apart();
     call.operation().count = -1;
     return call.launch([from, to](Communicator& c, const Operation& operation, const Kernel& k) {
         fabric::allToAll(c, operation, k.in<char>(0), from, k.out<char>(1), to);
@@ -396,17 +397,17 @@ Status allToAll(const void* send, const Split& sent, void* receive, const Split&
 }
 
 Status send(const void* buffer, Elements elements, int peer, diopiComm_t comm, StreamHandle stream) {
-    Call call("diopiSend", Kind::send, comm, stream);
+    Call call("diopiSend", Kind::kSend, comm, stream);
     call.elements(elements).root("peer", peer).buffer("sendbuff", buffer, elements.count, Access::read);
-    return call.launchSend(peer, [peer](Communicator& c, const Operation& operation, const Kernel& k) {
+    return call.launch_send(peer, [peer](Communicator& c, const Operation& operation, const Kernel& k) {
         fabric::send(c, operation, peer, k.in<char>(0));
     });
 }
 
 Status receive(void* buffer, Elements elements, int peer, diopiComm_t comm, StreamHandle stream) {
-    Call call("diopiRecv", Kind::send, comm, stream);
+    Call call("diopiRecv", Kind::kSend, comm, stream);
     call.elements(elements).root("peer", peer).buffer("recvbuff", buffer, elements.count, Access::write);
-    return call.launchReceive(peer, [peer](Communicator& c, const Operation& operation, const Kernel& k) {
+    return call.launch_receive(peer, [peer](Communicator& c, const Operation& operation, const Kernel& k) {
         fabric::receive(c, operation, peer, k.out<char>(0));
     });
 }

@@ -22,7 +22,7 @@ bool number(const std::string& text, uint64_t* value) {
     return true;
 }
 
-bool readFault(const std::string& text, Faults* faults) {
+bool read_fault(const std::string& text, Faults* faults) {
     const std::size_t equals = text.find('=');
     const std::size_t colon = text.find(':');
     if (equals == std::string::npos || colon == std::string::npos || colon < equals) {
@@ -34,31 +34,31 @@ bool readFault(const std::string& text, Faults* faults) {
     if (!number(text.substr(equals + 1, colon - equals - 1), &first) || !number(text.substr(colon + 1), &second)) {
         return false;
     }
-    const bool isRank = first <= static_cast<uint64_t>(std::numeric_limits<int>::max());
+    const bool is_rank = first <= static_cast<uint64_t>(std::numeric_limits<int>::max());
     if (kind == "delay" && second <= kLongest) {
-        faults->delaySeed = first;
-        faults->delayMicroseconds = second;
+        faults->delay_seed = first;
+        faults->delay_microseconds = second;
         return true;
     }
     if (kind == "reorder" && second <= kLongest) {
-        faults->reorderSeed = first;
-        faults->reorderMicroseconds = second;
+        faults->reorder_seed = first;
+        faults->reorder_microseconds = second;
         return true;
     }
-    if (kind == "slow" && isRank && second <= kLongest) {
-        faults->slowRank = static_cast<int>(first);
-        faults->slowMicroseconds = second;
+    if (kind == "slow" && is_rank && second <= kLongest) {
+        faults->slow_rank = static_cast<int>(first);
+        faults->slow_microseconds = second;
         return true;
     }
-    if (kind == "dead" && isRank) {
-        faults->deadRank = static_cast<int>(first);
-        faults->deadOperation = second;
+    if (kind == "dead" && is_rank) {
+        faults->dead_rank = static_cast<int>(first);
+        faults->dead_operation = second;
         return true;
     }
-    if (kind == "torn" && isRank) {
-        faults->tornRank = static_cast<int>(first);
-        faults->tornOperation = second;
-        faults->checkSums = true;
+    if (kind == "torn" && is_rank) {
+        faults->torn_rank = static_cast<int>(first);
+        faults->torn_operation = second;
+        faults->check_sums = true;
         return true;
     }
     return false;
@@ -66,18 +66,18 @@ bool readFault(const std::string& text, Faults* faults) {
 
 }  // namespace
 
-Status readFaults(Faults* faults) {
+Status read_faults(Faults* faults) {
     for (const char* name : {"DIOPI_SIM_FABRIC_TIMEOUT", "DIOPI_SIM_FABRIC_CHECK"}) {
         if (const std::string fault = environment::fault(name); !fault.empty()) {
             return {Code::invalidArgument, fault};
         }
     }
-    faults->timeoutMilliseconds = environment::number("DIOPI_SIM_FABRIC_TIMEOUT", faults->timeoutMilliseconds);
-    faults->checkSums = environment::text("DIOPI_SIM_FABRIC_CHECK") == "1";
+    faults->timeout_milliseconds = environment::number("DIOPI_SIM_FABRIC_TIMEOUT", faults->timeout_milliseconds);
+    faults->check_sums = environment::text("DIOPI_SIM_FABRIC_CHECK") == "1";
     if (const std::string value = environment::text("DIOPI_SIM_FABRIC_FAULT"); !value.empty()) {
         std::istringstream list(value);
         for (std::string text; std::getline(list, text, ',');) {
-            if (!readFault(text, faults)) {
+            if (!read_fault(text, faults)) {
                 return {Code::invalidArgument,
                         "DIOPI_SIM_FABRIC_FAULT is '" + value +
                             "': a list of delay=SEED:MICROSECONDS, reorder=SEED:MICROSECONDS, slow=RANK:MICROSECONDS, "
@@ -88,7 +88,7 @@ Status readFaults(Faults* faults) {
     return {};
 }
 
-uint64_t randomBelow(uint64_t limit, uint64_t seed, uint64_t first, uint64_t second) {
+uint64_t random_below(uint64_t limit, uint64_t seed, uint64_t first, uint64_t second) {
     uint64_t state = seed * 0x9E3779B97F4A7C15u + first;  // splitmix64
     for (const uint64_t next : {second, uint64_t{0}}) {
         state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -98,7 +98,7 @@ uint64_t randomBelow(uint64_t limit, uint64_t seed, uint64_t first, uint64_t sec
     return limit == 0 ? 0 : state % limit;
 }
 
-void sleepMicroseconds(uint64_t microseconds) {
+void sleep_microseconds(uint64_t microseconds) {
     if (microseconds > 0) {
         std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
     }

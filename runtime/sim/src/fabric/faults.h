@@ -10,29 +10,30 @@
 namespace diopigen::sim::fabric {
 
 struct Faults {
-    int64_t timeoutMilliseconds = 86'400'000;           ///< a day: a host with a limit ends the communicator
-    bool checkSums = false;                             ///< messages carry check sums
-    uint64_t delaySeed = 0, delayMicroseconds = 0;      ///< each round starts up to that much late
-    uint64_t reorderSeed = 0, reorderMicroseconds = 0;  ///< each operation, by communicator
-    int slowRank = -1;
-    uint64_t slowMicroseconds = 0;
-    int deadRank = -1;
-    uint64_t deadOperation = 0;  ///< the rank ends in front of it
-    int tornRank = -1;
-    uint64_t tornOperation = 0;  ///< half of what the rank publishes in it is not written
+    int64_t timeout_milliseconds = 86'400'000;            ///< a day: a host with a limit ends the communicator
+    bool check_sums = false;                              ///< messages carry check sums
+    uint64_t delay_seed = 0, delay_microseconds = 0;      ///< each round starts up to that much late
+    uint64_t reorder_seed = 0, reorder_microseconds = 0;  ///< each operation, by communicator
+    int slow_rank = -1;
+    uint64_t slow_microseconds = 0;
+    int dead_rank = -1;
+    uint64_t dead_operation = 0;  ///< the rank ends in front of it
+    int torn_rank = -1;
+    uint64_t torn_operation = 0;  ///< half of what the rank publishes in it is not written
 
     /// Whether calls are to be disturbed.
     bool any() const {
-        return delayMicroseconds != 0 || reorderMicroseconds != 0 || slowRank >= 0 || deadRank >= 0 || tornRank >= 0;
+        return delay_microseconds != 0 || reorder_microseconds != 0 || slow_rank >= 0 || dead_rank >= 0 ||
+               torn_rank >= 0;
     }
 };
 
 /// Reads DIOPI_SIM_FABRIC_...; the text of a failure names the variable, its value, and what it may be.
-Status readFaults(Faults* faults);
+Status read_faults(Faults* faults);
 
 /// A number below `limit` that follows from the others.
-uint64_t randomBelow(uint64_t limit, uint64_t seed, uint64_t first, uint64_t second);
-void sleepMicroseconds(uint64_t microseconds);
+uint64_t random_below(uint64_t limit, uint64_t seed, uint64_t first, uint64_t second);
+void sleep_microseconds(uint64_t microseconds);
 
 }  // namespace diopigen::sim::fabric
 

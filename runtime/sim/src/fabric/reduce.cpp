@@ -82,7 +82,7 @@ struct Largest {
 };
 
 template <typename Element, typename Form, typename Operation>
-void run(Element* out, const std::vector<const void*>& parts, std::size_t count, bool isMean) {
+void run(Element* out, const std::vector<const void*>& parts, std::size_t count, bool is_mean) {
     using Type = typename Form::Type;
     Type values[kBlock];
     for (std::size_t start = 0; start < count; start += kBlock) {
@@ -100,10 +100,10 @@ void run(Element* out, const std::vector<const void*>& parts, std::size_t count,
         for (std::size_t i = 0; i < length; ++i) {
             if constexpr (std::is_integral_v<Element>) {
                 const Element whole = Form::store(values[i]);
-                out[start + i] = isMean ? static_cast<Element>(whole / static_cast<Element>(parts.size())) : whole;
+                out[start + i] = is_mean ? static_cast<Element>(whole / static_cast<Element>(parts.size())) : whole;
             } else {
                 using Real = typename RealOf<Type>::Type;
-                out[start + i] = Form::store(isMean ? values[i] / static_cast<Real>(parts.size()) : values[i]);
+                out[start + i] = Form::store(is_mean ? values[i] / static_cast<Real>(parts.size()) : values[i]);
             }
         }
     }
@@ -126,7 +126,7 @@ void ordered(diopiReduceOp_t op, void* out, const std::vector<const void*>& part
 }
 
 template <typename Element>
-void complexNumbers(diopiReduceOp_t op, void* out, const std::vector<const void*>& parts, std::size_t count) {
+void complex_numbers(diopiReduceOp_t op, void* out, const std::vector<const void*>& parts, std::size_t count) {
     auto* const target = static_cast<Element*>(out);
     if (op == ReduceOpProd) {
         return run<Element, Computed<Element>, Product>(target, parts, count, false);
@@ -136,7 +136,7 @@ void complexNumbers(diopiReduceOp_t op, void* out, const std::vector<const void*
 
 }  // namespace
 
-const char* nameOf(diopiReduceOp_t op) {
+const char* name_of(diopiReduceOp_t op) {
     switch (op) {
         case ReduceOpSum:
             return "sum";
@@ -152,8 +152,8 @@ const char* nameOf(diopiReduceOp_t op) {
     return nullptr;
 }
 
-bool canReduce(diopiDtype_t dtype, diopiReduceOp_t op) {
-    if (elementBytes(dtype) == 0 || nameOf(op) == nullptr || dtype == diopi_dtype_complex32) {
+bool can_reduce(diopiDtype_t dtype, diopiReduceOp_t op) {
+    if (elementBytes(dtype) == 0 || name_of(op) == nullptr || dtype == diopi_dtype_complex32) {
         return false;
     }
     if (dtype == diopi_dtype_complex64 || dtype == diopi_dtype_complex128) {
@@ -162,8 +162,8 @@ bool canReduce(diopiDtype_t dtype, diopiReduceOp_t op) {
     return dtype != diopi_dtype_bool || op != ReduceOpAvg;
 }
 
-void reduceParts(diopiDtype_t dtype, diopiReduceOp_t op, void* out, const std::vector<const void*>& parts,
-                 std::size_t count) {
+void reduce_parts(diopiDtype_t dtype, diopiReduceOp_t op, void* out, const std::vector<const void*>& parts,
+                  std::size_t count) {
     switch (dtype) {
         case diopi_dtype_float32:
         case diopi_dtype_tfloat32:
@@ -194,9 +194,9 @@ void reduceParts(diopiDtype_t dtype, diopiReduceOp_t op, void* out, const std::v
             return ordered<uint8_t, Computed<uint8_t>>(
                 op == ReduceOpSum || op == ReduceOpMax ? ReduceOpMax : ReduceOpMin, out, parts, count);
         case diopi_dtype_complex64:
-            return complexNumbers<std::complex<float>>(op, out, parts, count);
+            return complex_numbers<std::complex<float>>(op, out, parts, count);
         case diopi_dtype_complex128:
-            return complexNumbers<std::complex<double>>(op, out, parts, count);
+            return complex_numbers<std::complex<double>>(op, out, parts, count);
         default:
             return;
     }

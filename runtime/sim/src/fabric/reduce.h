@@ -11,14 +11,14 @@
 namespace diopigen::sim::fabric {
 
 /// Null for what is no operation.
-const char* nameOf(diopiReduceOp_t op);
+const char* name_of(diopiReduceOp_t op);
 /// Complex numbers have no order, bool no mean.
-bool canReduce(diopiDtype_t dtype, diopiReduceOp_t op);
+bool can_reduce(diopiDtype_t dtype, diopiReduceOp_t op);
 
 /// out[i] = parts[0][i] op parts[1][i] op ...; `out` may be one of the parts. Halves are computed in float32 and
-/// rounded once. Only where canReduce.
-void reduceParts(diopiDtype_t dtype, diopiReduceOp_t op, void* out, const std::vector<const void*>& parts,
-                 std::size_t count);
+/// rounded once. Only where can_reduce.
+void reduce_parts(diopiDtype_t dtype, diopiReduceOp_t op, void* out, const std::vector<const void*>& parts,
+                  std::size_t count);
 
 }  // namespace diopigen::sim::fabric
 

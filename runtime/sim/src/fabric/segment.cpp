@@ -23,14 +23,14 @@ namespace {
 constexpr char kPrefix[] = "diopi-";
 constexpr std::size_t kHead = (sizeof(Head) + 4095) / 4096 * 4096;
 
-std::size_t channelBytes(int nranks) {
+std::size_t channel_bytes(int nranks) {
     const auto ranks = static_cast<std::size_t>(nranks);
     return (ranks * ranks * sizeof(Channel) + 4095) / 4096 * 4096;
 }
 
-std::size_t segmentBytes(int nranks) {
+std::size_t segment_bytes(int nranks) {
     const auto ranks = static_cast<std::size_t>(nranks);
-    return kHead + channelBytes(nranks) + ranks * kSlots * kChunk + ranks * ranks * kSlots * kMessage;
+    return kHead + channel_bytes(nranks) + ranks * kSlots * kChunk + ranks * ranks * kSlots * kMessage;
 }
 
 long futex(std::atomic<uint32_t>* word, int operation, uint32_t value, const timespec* time) {
@@ -38,7 +38,7 @@ long futex(std::atomic<uint32_t>* word, int operation, uint32_t value, const tim
     return syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), operation, value, time, nullptr, 0);
 }
 
-struct flock rankLock(int rank) {
+struct flock rank_lock(int rank) {
     struct flock lock {};
     lock.l_type = F_WRLCK;
     lock.l_whence = SEEK_SET;
@@ -54,14 +54,14 @@ struct Origin {
     std::string file;
 };
 
-Origin originOf(const std::string& name) {
+Origin origin_of(const std::string& name) {
     const std::size_t file = name.rfind('-');
     const std::size_t process = name.rfind('-', file - 1);
     return {name.substr(0, process), name.substr(process + 1, file - process - 1), name.substr(file + 1)};
 }
 
 /// Whether it is the file of this label, and not one that a process of the same number has open today.
-bool isFileOf(int file, const std::string& label) {
+bool is_file_of(int file, const std::string& label) {
     const std::string link = "/proc/self/fd/" + std::to_string(file);
     char target[256] = {};
     const ssize_t length = readlink(link.c_str(), target, sizeof(target) - 1);
@@ -82,22 +82,22 @@ SegmentFile::SegmentFile(const std::string& random) {
 SegmentFile::~SegmentFile() { close(file_); }
 
 Segment::Segment(const std::string& name, int nranks, int rank)
-    : nranks_(nranks), rank_(rank), bytes_(segmentBytes(nranks)) {
+    : nranks_(nranks), rank_(rank), bytes_(segment_bytes(nranks)) {
     const auto fail = [&](const std::string& what, int error) {
         leave();
         throw std::runtime_error("communicator " + name + ": " + what + ": " + std::strerror(error));
     };
-    const Origin origin = originOf(name);
+    const Origin origin = origin_of(name);
     const std::string path = "/proc/" + origin.process + "/fd/" + origin.file;
     file_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (file_ < 0 || !isFileOf(file_, origin.label)) {
+    if (file_ < 0 || !is_file_of(file_, origin.label)) {
         fail("the process that made its id, " + origin.process + ", has ended", file_ < 0 ? errno : ENOENT);
     }
     // Allocated and not only sized: a lack of memory is an error here, and not a signal at some access.
     if (const int error = posix_fallocate(file_, 0, static_cast<off_t>(bytes_)); error != 0) {
         fail(std::to_string(bytes_ >> 10) + " KiB of shared memory cannot be allocated", error);
     }
-    struct flock lock = rankLock(rank);
+    struct flock lock = rank_lock(rank);
     if (fcntl(file_, F_OFD_SETLK, &lock) != 0) {
         fail("rank " + std::to_string(rank) + " is there already", errno);
     }
@@ -120,7 +120,7 @@ void Segment::leave() {
 }
 
 char* Segment::chunk(int rank, uint32_t round) const {
-    char* const chunks = static_cast<char*>(memory_) + kHead + channelBytes(nranks_);
+    char* const chunks = static_cast<char*>(memory_) + kHead + channel_bytes(nranks_);
     return chunks + (static_cast<std::size_t>(rank) * kSlots + round % kSlots) * kChunk;
 }
 
@@ -133,15 +133,15 @@ char* Segment::message(int from, int to, uint32_t round) const {
     return chunk(nranks_, 0) + (pair * kSlots + round % kSlots) * kMessage;
 }
 
-bool Segment::isAlive(int rank) const {
+bool Segment::is_alive(int rank) const {
     if (file_ < 0 || rank == rank_) {
         return true;
     }
-    struct flock lock = rankLock(rank);
+    struct flock lock = rank_lock(rank);
     return fcntl(file_, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
-void sleepWhile(Counter* counter, uint32_t seen, int64_t nanoseconds) {
+void sleep_while(Counter* counter, uint32_t seen, int64_t nanoseconds) {
     const timespec time{static_cast<time_t>(nanoseconds / 1'000'000'000),
                         static_cast<long>(nanoseconds % 1'000'000'000)};
     counter->waiters.fetch_add(1);
@@ -154,10 +154,10 @@ void sleepWhile(Counter* counter, uint32_t seen, int64_t nanoseconds) {
 void publish(Counter* counter, uint32_t value) {
     counter->value.store(value);
     if (counter->waiters.load() != 0) {
-        wakeAll(counter);
+        wake_all(counter);
     }
 }
 
-void wakeAll(Counter* counter) { futex(&counter->value, FUTEX_WAKE, INT_MAX, nullptr); }
+void wake_all(Counter* counter) { futex(&counter->value, FUTEX_WAKE, INT_MAX, nullptr); }
 
 }  // namespace diopigen::sim::fabric

@@ -92,7 +92,7 @@ class Segment {
 
     /// Whether the process of a rank is there and has not closed its segment. The kernel releases the lock that this
     /// asks for at the end of a process, however it ends.
-    bool isAlive(int rank) const;
+    bool is_alive(int rank) const;
     /// Releases the lock: to others the rank is gone.
     void leave();
 
@@ -105,10 +105,10 @@ class Segment {
 };
 
 /// Sleeps until the counter has another value than `seen`, for at most this long; it may wake early.
-void sleepWhile(Counter* counter, uint32_t seen, int64_t nanoseconds);
+void sleep_while(Counter* counter, uint32_t seen, int64_t nanoseconds);
 /// Stores a value and wakes all who wait.
 void publish(Counter* counter, uint32_t value);
-void wakeAll(Counter* counter);
+void wake_all(Counter* counter);
 
 }  // namespace diopigen::sim::fabric
 
