@@ -26,7 +26,7 @@ help:
 	@echo "make conformance-cuda  run every case over the CUDA library; needs a GPU"
 	@echo "make released   build the CPU library for every processor, and test its vector functions"
 	@echo "make sanitize   runtime and simulated device under the address sanitizer; all sanitizers in make nightly"
-	@echo "make lint       ruff, clang-format and the list of words (tools/words.yaml)"
+	@echo "make lint       ruff, clang-format, names of C++ (.clang-tidy) and the list of words (tools/words.yaml)"
 	@echo "make types      mypy, strict, over diopigen, tools and tests"
 	@echo "make generate   write what follows from the spec, and the shims of impl/camb, to generated/"
 	@echo "make generated  check that generated/ is what the spec says"
@@ -156,6 +156,7 @@ lint: $(VENV)/ready
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/python tools/check_format.py
+	@$(BIN)/python tools/check_names.py
 	@$(BIN)/python tools/check_words.py
 
 types: $(VENV)/ready

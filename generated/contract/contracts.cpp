@@ -11,7 +11,7 @@ namespace diopigen::contract {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-const Node nodes[] = {
+const Node kNodes[] = {
     {Op::kParameter, Fn::none, 0, 0, 1},
     {Op::kCall, Fn::dtype, 1, 0},
     {Op::kParameter, Fn::none, 0, 0, 2},
@@ -2799,7 +2799,7 @@ const Node nodes[] = {
     {Op::kAnd, Fn::none, 2, 5214},
 };
 
-const int32_t children[] = {
+const int32_t kChildren[] = {
     0, 0, 2, 3, 4, 5, 7, 8, 3, 10, 11, 3, 13, 14, 4, 16,
     11, 4, 18, 19, 5, 21, 11, 5, 13, 23, 8, 7, 8, 26, 25, 27,
     2, 11, 29, 13, 5, 30, 31, 13, 13, 32, 0, 11, 11, 4, 34, 35,
@@ -3128,7 +3128,7 @@ const int32_t children[] = {
     8, 696, 494, 2777, 44, 18, 13, 11, 4, 3, 2780, 2781, 3, 4, 167, 2783,
 };
 
-const Dimension dimensions[] = {
+const Dimension kDimensions[] = {
     {Entry::kFormula, 0, -1},
     {Entry::kFormula, 1, -1},
     {Entry::kFormula, 2, -1},
@@ -5074,7 +5074,7 @@ const Dimension dimensions[] = {
     {Entry::kFormula, 2, -1},
 };
 
-const int64_t integers[] = {
+const int64_t kIntegers[] = {
     0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0,
     1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1,
     2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2,
@@ -5082,7 +5082,7 @@ const int64_t integers[] = {
     1, 2, 0, 1, 2, 3, 4,
 };
 
-const char* const texts[] = {
+const char* const kTexts[] = {
     "none",
     "tanh",
     "none",
@@ -5139,7 +5139,7 @@ const char* const texts[] = {
     "sum",
 };
 
-const Parameter parameters[] = {
+const Parameter kParameters[] = {
     {"out", false, false, 0, 0x0, 1, ShapeForm::kRule, 6, 0, 0, 0, false, -1},
     {"input", false, true, 0, 0x1700, -1, ShapeForm::kList, 0, 4, 0, 0, false, -1},
     {"weight", false, true, 0, 0x0, 1, ShapeForm::kList, 4, 4, 0, 0, false, -1},
@@ -8004,7 +8004,7 @@ const Parameter parameters[] = {
     {"mat2", false, true, 0, 0x0, 1, ShapeForm::kList, 1941, 2, 0, 0, false, -1},
 };
 
-const Constraint constraints[] = {
+const Constraint kConstraints[] = {
     {"stride.length", "stride has 2 entries", 12, diopiErrorOccurred, false},
     {"stride.range", "every entry of stride is at least 1", 15, diopiErrorOccurred, false},
     {"padding.length", "padding has 2 entries", 17, diopiErrorOccurred, false},
@@ -9153,7 +9153,7 @@ const Constraint constraints[] = {
     {"C1", "the row starts of input run from 0 to the number of its values and do not fall, and each of its columns is at least 0 and below M", -1, diopiErrorOccurred, false},
 };
 
-const Contract contracts[] = {
+const Contract kContracts[] = {
     {0, 0, 8, 7},  // diopiConvolution2d
     {8, 8, 9, 7},  // diopiConvolution2dBackward
     {19, 17, 3, 2},  // diopiBatchNorm

@@ -249,10 +249,10 @@ const int32_t formulaChildren[] = {
 
 }  // namespace
 
-const Expressions formulas{formulaNodes, formulaChildren};
+const Expressions kFormulas{formulaNodes, formulaChildren};
 
 // In the order of `Fn`.
-const FunctionFacts function_facts[] = {
+const FunctionFacts kFunctionFacts[] = {
     {"implies", {}, 0, false, 0, nullptr, -1},
     {"where", {}, 0, false, 0, nullptr, -1},
     {"when", {}, 0, false, 0, nullptr, -1},

@@ -547,7 +547,7 @@ Entry entries[] = {
     Entry("diopiSpMM"),
 };
 
-const int entry_count = sizeof(entries) / sizeof(entries[0]);
+const int kEntryCount = sizeof(entries) / sizeof(entries[0]);
 
 const char* name_of(diopiError_t status) {
     switch (status) {

@@ -98,10 +98,10 @@ bool isEmpty(const TensorView& tensor) {
 
 // The argument whose shape the tensors of `rule` have; null where another rule decides.
 const Argument* followed(const Parameter& rule, const std::vector<Argument>& arguments) {
-    if (rule.shape != ShapeForm::kRule || nodes[rule.shape_first].function != Fn::sizes) {
+    if (rule.shape != ShapeForm::kRule || kNodes[rule.shape_first].function != Fn::sizes) {
         return nullptr;
     }
-    const Node& child = nodes[children[nodes[rule.shape_first].first]];
+    const Node& child = kNodes[kChildren[kNodes[rule.shape_first].first]];
     return child.op == Op::kParameter ? &arguments[static_cast<size_t>(child.integer)] : nullptr;
 }
 

@@ -100,7 +100,7 @@ bool Evaluator::argument(int32_t index, Take take, Value& result) const {
 }
 
 bool Evaluator::call(const Node& node, Value& result) const {
-    const FunctionFacts& facts = function_facts[static_cast<size_t>(node.function)];
+    const FunctionFacts& facts = kFunctionFacts[static_cast<size_t>(node.function)];
     if (facts.body == nullptr && facts.formula < 0) {
         return special(node, result);
     }

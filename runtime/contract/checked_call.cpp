@@ -51,12 +51,12 @@ CheckedCall::CheckedCall(Id id, Operands operands) : id_(id), operands_(operands
 
 CheckedCall::~CheckedCall() { tensors_.swap(cache().tensors); }
 
-const Parameter* CheckedCall::rules() const { return &parameters[contracts[id_].parameters_first]; }
+const Parameter* CheckedCall::rules() const { return &kParameters[kContracts[id_].parameters_first]; }
 
 std::optional<Failure> CheckedCall::violation() const {
     Legal& legal = cache().legal[static_cast<size_t>(id_)];
     if (!legal.contains(operands_, tensors_)) {
-        std::optional<Failure> found = Validation(contracts[id_], operands_, tensors_).run(Elements());
+        std::optional<Failure> found = Validation(kContracts[id_], operands_, tensors_).run(Elements());
         if (found) {
             return found;
         }
@@ -66,7 +66,7 @@ std::optional<Failure> CheckedCall::violation() const {
 }
 
 std::optional<Failure> CheckedCall::violation(const Elements& elements) const {
-    std::optional<Failure> found = Validation(contracts[id_], operands_, tensors_).run(elements);
+    std::optional<Failure> found = Validation(kContracts[id_], operands_, tensors_).run(elements);
     return found ? found : overlap(rules(), operands_, tensors_);
 }
 

@@ -33,7 +33,7 @@ struct Arguments {
     std::array<int64_t, kMostDimensions> dimensions{};
     std::array<bool, kMostDimensions> is_bound{};
     Elements elements;
-    Expressions expressions{nodes, children};
+    Expressions expressions{kNodes, kChildren};
 };
 
 // False where the expression has no value for these arguments: it reads a null, or a dimension that a tensor lacks.

@@ -47,11 +47,11 @@ struct FunctionFacts {
     bool is_variadic;
     uint8_t by_entry;  // a bit for each argument in whose place a list has one result for each entry
     bool (*body)(const Values& arguments, Value& result);
-    int32_t formula;  // a node of `formulas`, or -1
+    int32_t formula;  // a node of `kFormulas`, or -1
 };
 
-extern const FunctionFacts function_facts[];
-extern const Expressions formulas;
+extern const FunctionFacts kFunctionFacts[];
+extern const Expressions kFormulas;
 
 namespace detail {
 
@@ -113,7 +113,7 @@ class Evaluator {
     explicit Evaluator(const Arguments& arguments) : arguments_(arguments), table_(arguments.expressions) {}
     // For the formula of a function, whose parameters have these values.
     Evaluator(const Arguments& arguments, const Values& frame)
-        : arguments_(arguments), table_(formulas), frame_(&frame) {}
+        : arguments_(arguments), table_(kFormulas), frame_(&frame) {}
 
     bool value(int32_t index, Value& result) const;
     // A value to compute with: a scalar without its dtype, a tensor by its elements.

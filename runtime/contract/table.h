@@ -101,14 +101,14 @@ struct Contract {
 };
 
 // Written to generated/contract/contracts.cpp. `contracts` is in the order of `Id` (generated/contract/contracts.h).
-extern const Node nodes[];
-extern const int32_t children[];
-extern const Dimension dimensions[];
-extern const int64_t integers[];
-extern const char* const texts[];
-extern const Parameter parameters[];
-extern const Constraint constraints[];
-extern const Contract contracts[];
+extern const Node kNodes[];
+extern const int32_t kChildren[];
+extern const Dimension kDimensions[];
+extern const int64_t kIntegers[];
+extern const char* const kTexts[];
+extern const Parameter kParameters[];
+extern const Constraint kConstraints[];
+extern const Contract kContracts[];
 
 constexpr int kMostDimensions = 48;
 

@@ -22,7 +22,7 @@ bool names_dimension(const Parameter& rule, int64_t name) {
     if (rule.shape != ShapeForm::kList || !rule.is_read) {
         return false;
     }
-    const Dimension* const entries = &dimensions[rule.shape_first];
+    const Dimension* const entries = &kDimensions[rule.shape_first];
     return std::any_of(entries, entries + rule.shape_count, [&](const Dimension& entry) { return entry.name == name; });
 }
 
@@ -40,14 +40,14 @@ void add_operands(const Node& node, Operands operands, const Parameter* rules, s
         }
     }
     for (int i = 0; i < node.count; ++i) {
-        add_operands(nodes[children[node.first + i]], operands, rules, is_named, text);
+        add_operands(kNodes[kChildren[node.first + i]], operands, rules, is_named, text);
     }
 }
 
 }  // namespace
 
 Validation::Validation(const Contract& contract, Operands operands, const CallTensors& tensors)
-    : contract_(contract), rules_(&parameters[contract.parameters_first]), operands_(operands), tensors_(tensors) {
+    : contract_(contract), rules_(&kParameters[contract.parameters_first]), operands_(operands), tensors_(tensors) {
     arguments_.values.swap(cached_arguments());
     make_arguments(operands, rules_, tensors, arguments_.values);
 }
@@ -121,8 +121,8 @@ void Validation::values(int i) {
         const int32_t at = rule.values_first + k;
         const bool is_text = one.value->type == Value::Type::kText;
         is_legal = is_legal ||
-                   (is_text ? std::string(texts[at]) == one.value->text : integers[at] == one.value->number.integer);
-        legal += (k > 0 ? ", " : "") + (is_text ? "'" + std::string(texts[at]) + "'" : std::to_string(integers[at]));
+                   (is_text ? std::string(kTexts[at]) == one.value->text : kIntegers[at] == one.value->number.integer);
+        legal += (k > 0 ? ", " : "") + (is_text ? "'" + std::string(kTexts[at]) + "'" : std::to_string(kIntegers[at]));
     }
     if (!is_legal) {
         fail(i, "is " + text_of_operand(i) + "; possible are " + legal);
@@ -160,7 +160,7 @@ void Validation::each_parameter(void (Validation::*check)(int)) {
 
 void Validation::constraints(Stated stated) {
     for (int i = 0; i < contract_.constraints_count && !found_; ++i) {
-        const Constraint& constraint = contract::constraints[contract_.constraints_first + i];
+        const Constraint& constraint = contract::kConstraints[contract_.constraints_first + i];
         // The id of one that a key states is `parameter.key`.
         const bool is_of_key = std::strchr(constraint.id, '.') != nullptr;
         if (is_of_key != (stated == Stated::kByKey) || constraint.predicate < 0 ||
@@ -168,7 +168,7 @@ void Validation::constraints(Stated stated) {
             continue;
         }
         if (!holds(arguments_, constraint.predicate)) {
-            const std::string named = text_of_operands(nodes[constraint.predicate]);
+            const std::string named = text_of_operands(kNodes[constraint.predicate]);
             found_ =
                 Failure(constraint.error, std::string(constraint.id) + ": " + constraint.text + " (" + named + ")");
         }

@@ -41,13 +41,13 @@ void Validation::ruled_dtypes(int i) {
 }
 
 void Validation::ruled_dtype(int i, const Parameter& rule) {
-    const Node& node = nodes[rule.dtype_rule];
+    const Node& node = kNodes[rule.dtype_rule];
     if (node.function == Fn::one_of) {
         alternative_dtype(i, rule, node);
         return;
     }
     const bool is_same = node.function == Fn::dtype;
-    const Node& source = nodes[children[node.first]];
+    const Node& source = kNodes[kChildren[node.first]];
     const bool follows_array =
         is_same && source.op == Op::kParameter && argument(static_cast<int>(source.integer)).is_array;
     size_t member = 0;
@@ -80,7 +80,7 @@ void Validation::alternative_dtype(int i, const Parameter& rule, const Node& nod
     uint32_t possible = rule.dtypes;
     for (int k = 0; k < node.count; ++k) {
         diopiDtype_t one = diopi_dtype_unsupported;
-        if (!evaluate_dtype(arguments_, children[node.first + k], one)) {
+        if (!evaluate_dtype(arguments_, kChildren[node.first + k], one)) {
             return;  // it follows from a null
         }
         possible |= bit_of(one);

@@ -46,7 +46,7 @@ void Validation::ranks(int i) {
 
 void Validation::rank_of(int i, const TensorView& tensor) {
     const Parameter& rule = rules_[i];
-    const Dimension* const entries = &dimensions[rule.shape_first];
+    const Dimension* const entries = &kDimensions[rule.shape_first];
     int variadic = -1;
     for (int k = 0; k < rule.shape_count; ++k) {
         variadic = entries[k].kind == Entry::kVariadic ? k : variadic;
@@ -118,7 +118,7 @@ void Validation::shapes(int i) {
     if ((rule.free & kFreeShape) != 0) {
         // Whatever a library makes of its shape, its operands have to broadcast.
         Sizes ignored;
-        const Node& node = nodes[rule.shape_first];
+        const Node& node = kNodes[rule.shape_first];
         if (rule.shape == ShapeForm::kRule && node.function == Fn::broadcast &&
             !evaluate_shape(arguments_, rule.shape_first, ignored)) {
             no_shape(i, node);
@@ -133,7 +133,7 @@ void Validation::shapes(int i) {
 }
 
 void Validation::listed(int i, const Parameter& rule, const TensorView& tensor) {
-    const Dimension* const entries = &dimensions[rule.shape_first];
+    const Dimension* const entries = &kDimensions[rule.shape_first];
     const int64_t rank = tensor.shape.len;
     bool is_variadic = false;
     for (int k = 0; k < rule.shape_count; ++k) {
@@ -174,7 +174,7 @@ bool Validation::bound(int16_t name, int64_t& size) const {
 }
 
 void Validation::ruled(int i, const Parameter& rule, const Argument& one) {
-    const Node& node = nodes[rule.shape_first];
+    const Node& node = kNodes[rule.shape_first];
     if (one.is_array) {
         array_like(i, rule, node, one);
         return;
@@ -216,7 +216,7 @@ void Validation::alternative_shape(int i, const Node& node, const Sizes& shape) 
     std::string possible;
     for (int k = 0; k < node.count; ++k) {
         Sizes one;
-        if (!evaluate_shape(arguments_, children[node.first + k], one)) {
+        if (!evaluate_shape(arguments_, kChildren[node.first + k], one)) {
             continue;
         }
         if (is_alike(shape, one)) {
@@ -238,7 +238,7 @@ bool Validation::is_plainly(const Node& node, const TensorView& tensor) const {
     }
     bool has_tensor = false;
     for (int k = 0; k < node.count; ++k) {
-        const Node& child = nodes[children[node.first + k]];
+        const Node& child = kNodes[kChildren[node.first + k]];
         if (child.op != Op::kParameter) {
             return false;
         }
@@ -274,9 +274,9 @@ void Validation::array_like(int i, const Parameter& rule, const Node& node, cons
 
 // The shapes of the members of an array of so many.
 bool Validation::members_of(int32_t index, size_t count, std::vector<Sizes>& result) const {
-    const Node& node = nodes[index];
-    if (node.function == Fn::sizes && nodes[children[node.first]].op == Op::kParameter) {
-        const Argument& other = argument(static_cast<int>(nodes[children[node.first]].integer));
+    const Node& node = kNodes[index];
+    if (node.function == Fn::sizes && kNodes[kChildren[node.first]].op == Op::kParameter) {
+        const Argument& other = argument(static_cast<int>(kNodes[kChildren[node.first]].integer));
         if (other.is_array) {
             for (const TensorView& tensor : other.tensors) {
                 result.push_back(tensor.sizes());
@@ -288,9 +288,9 @@ bool Validation::members_of(int32_t index, size_t count, std::vector<Sizes>& res
     if (node.function == Fn::split) {
         Sizes sizes;
         int64_t dim = 0;
-        if (!evaluate_shape(arguments_, children[node.first], shape) ||
-            !evaluate_shape(arguments_, children[node.first + 1], sizes) ||
-            !evaluate_integer(arguments_, children[node.first + 2], dim)) {
+        if (!evaluate_shape(arguments_, kChildren[node.first], shape) ||
+            !evaluate_shape(arguments_, kChildren[node.first + 1], sizes) ||
+            !evaluate_integer(arguments_, kChildren[node.first + 2], dim)) {
             return false;
         }
         int64_t axis = 0;

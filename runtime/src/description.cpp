@@ -9,9 +9,9 @@
 namespace diopigen {
 namespace {
 
-constexpr int rank_shift = 8;
-constexpr uint32_t row_major = 1U << 16;
-constexpr uint32_t channels_last = 1U << 17;
+constexpr int kRankShift = 8;
+constexpr uint32_t kRowMajor = 1U << 16;
+constexpr uint32_t kChannelsLast = 1U << 17;
 
 // Which dimension comes at `position` in memory, the fastest first.
 size_t row_major_order(size_t position, size_t rank) { return rank - 1 - position; }
@@ -43,13 +43,13 @@ bool is_in(const Layout& layout, size_t (*order)(size_t position, size_t rank)) 
 
 uint32_t describe(const Layout& layout, diopiDtype_t dtype) {
     const size_t rank = layout.size.size();
-    uint32_t word = static_cast<uint32_t>(dtype) | static_cast<uint32_t>(rank) << rank_shift;
+    uint32_t word = static_cast<uint32_t>(dtype) | static_cast<uint32_t>(rank) << kRankShift;
     // No element, no place that could be wrong.
     if (layout.numel == 0 || is_in(layout, row_major_order)) {
-        word |= row_major;
+        word |= kRowMajor;
     }
     if (rank >= 3 && (layout.numel == 0 || is_in(layout, channels_last_order))) {
-        word |= channels_last;
+        word |= kChannelsLast;
     }
     return word;
 }
@@ -58,5 +58,5 @@ uint32_t describe(const Layout& layout, diopiDtype_t dtype) {
 
 // Nothing here throws, and every nanosecond counts: no guard.
 uint32_t diopiHostDescribeTensor(diopiConstTensorHandle_t tensor) {
-    return tensor != nullptr ? tensor->description : diopigen::undescribed;
+    return tensor != nullptr ? tensor->description : diopigen::kUndescribed;
 }

@@ -14,7 +14,7 @@ namespace diopigen {
 uint32_t describe(const Layout& layout, diopiDtype_t dtype);
 
 /// The same about a tensor that has no strides, or about none at all.
-constexpr uint32_t undescribed = 1U << 31;
+constexpr uint32_t kUndescribed = 1U << 31;
 
 }  // namespace diopigen
 

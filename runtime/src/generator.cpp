@@ -18,12 +18,12 @@ struct GeneratorState {
 
 // Goes into a tensor of bytes as it is: seed, then offset, without padding.
 static_assert(sizeof(GeneratorState) == 16, "the state tensor has 16 bytes");
-constexpr int64_t state_bytes = sizeof(GeneratorState);
+constexpr int64_t kStateBytes = sizeof(GeneratorState);
 
 const void* require_state_bytes(diopiConstTensorHandle_t state) {
     const Storage& storage = require_storage(state, "state");
     const bool is_bytes = state->dtype == diopi_dtype_uint8 && state->device == diopi_host &&
-                          state->layout.size == std::vector<int64_t>{state_bytes} && state->layout.stride.front() == 1;
+                          state->layout.size == std::vector<int64_t>{kStateBytes} && state->layout.stride.front() == 1;
     if (!is_bytes) {
         fail("parameter 'state' is not a contiguous 1-d uint8 tensor of 16 elements on the host");
     }
@@ -62,7 +62,7 @@ diopiError_t diopiGeneratorGetState(diopiContextHandle_t ctx, diopiConstGenerato
         require_not_null(ctx, "ctx");
         require_not_null(th, "th");
         require_not_null(data, "data");
-        const diopiSize_t size{&diopigen::state_bytes, 1};
+        const diopiSize_t size{&diopigen::kStateBytes, 1};
         const diopiTensorHandle_t bytes = diopigen::require_tensor(*ctx, &size, nullptr, diopi_dtype_uint8, diopi_host);
         const GeneratorState state = load(*th);
         std::memcpy(bytes->storage->data(), &state, sizeof(state));

@@ -6,7 +6,7 @@
 
 namespace {
 
-constexpr std::align_val_t alignment{64};
+constexpr std::align_val_t kAlignment{64};
 
 // An object of its own for each stream, so that a host that leaks or mixes up streams is found out.
 struct HostStream {};
@@ -20,14 +20,14 @@ int32_t report_failure(const char* text) {
 
 void* allocate(uint64_t bytes) {
     // Never null for 0 bytes, as the contract has it for all devices.
-    void* const memory = ::operator new(bytes == 0 ? 1 : bytes, alignment, std::nothrow);
+    void* const memory = ::operator new(bytes == 0 ? 1 : bytes, kAlignment, std::nothrow);
     if (memory == nullptr) {
         report_failure("out of host memory");
     }
     return memory;
 }
 
-void release(void* pointer) { ::operator delete(pointer, alignment); }
+void release(void* pointer) { ::operator delete(pointer, kAlignment); }
 
 int32_t create_stream(diopiStreamHandle_t* stream) {
     if (stream == nullptr) {

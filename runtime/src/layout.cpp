@@ -11,7 +11,7 @@ namespace diopigen {
 namespace {
 
 // As in PyTorch; beyond it a length is far more likely garbage than intent.
-constexpr int64_t max_dimensions = 64;
+constexpr int64_t kMaxDimensions = 64;
 
 int64_t multiply(int64_t left, int64_t right, const char* what) {
     int64_t product = 0;
@@ -31,8 +31,8 @@ int64_t add(int64_t left, int64_t right, const char* what) {
 
 std::vector<int64_t> copy_checked(const diopiSize_t& values, const char* parameter) {
     const std::string quoted = std::string("parameter '") + parameter + "'";
-    if (values.len < 0 || values.len > max_dimensions) {
-        fail(quoted + " has length " + std::to_string(values.len) + "; 0 to " + std::to_string(max_dimensions) +
+    if (values.len < 0 || values.len > kMaxDimensions) {
+        fail(quoted + " has length " + std::to_string(values.len) + "; 0 to " + std::to_string(kMaxDimensions) +
              " are possible");
     }
     if (values.len == 0) {

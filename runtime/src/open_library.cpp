@@ -30,7 +30,7 @@ using diopigen::fail;
 namespace {
 
 /// In this library, and in no other, whatever the names of functions are bound to.
-const char anchor = 0;
+const char kAnchor = 0;
 
 Dl_info object_of(const void* address) {
     Dl_info info{};
@@ -154,7 +154,7 @@ std::string written_pair(const Elf64_Ehdr& like, const std::string& first, const
 }
 
 void* opened(const std::string& path) {
-    const Dl_info host = object_of(&anchor);
+    const Dl_info host = object_of(&kAnchor);
     // In the global scope; RTLD_DEFAULT would look into what this library was loaded with as well.
     void* const global = dlsym(dlopen(nullptr, RTLD_LAZY), "diopiGetTensorData");
     const bool is_global = global != nullptr;

@@ -10,7 +10,7 @@ namespace diopigen {
 namespace {
 
 // A cache line and the widest vector; what frameworks give operators on the CPU.
-constexpr std::align_val_t host_alignment{64};
+constexpr std::align_val_t kHostAlignment{64};
 
 std::atomic<uint64_t> live_host_bytes{0};
 std::atomic<uint64_t> live_device_bytes{0};
@@ -20,7 +20,7 @@ std::atomic<uint64_t>& live_counter(diopiDevice_t device) {
 }
 
 void* allocate_host_memory(uint64_t bytes) {
-    void* const memory = ::operator new(bytes, host_alignment, std::nothrow);
+    void* const memory = ::operator new(bytes, kHostAlignment, std::nothrow);
     if (memory == nullptr) {
         fail("out of host memory: " + std::to_string(bytes) + " bytes");
     }
@@ -70,7 +70,7 @@ Storage::~Storage() {
     }
     live_counter(device_) -= static_cast<uint64_t>(bytes_);
     if (device_ == diopi_host) {
-        ::operator delete(data_, host_alignment);
+        ::operator delete(data_, kHostAlignment);
     } else if (const free_func_t free_device_memory = device_functions(functions_).free) {
         free_device_memory(data_);
     }

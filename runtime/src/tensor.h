@@ -12,7 +12,7 @@
 #include "storage.h"
 
 struct diopiTensor {
-    uint32_t description = diopigen::undescribed;
+    uint32_t description = diopigen::kUndescribed;
     diopigen::Layout layout;
     diopiDtype_t dtype = diopi_dtype_unsupported;
     diopiDevice_t device = diopi_host;

@@ -70,7 +70,7 @@ diopiTensorHandle_t Call::tensor(const Argument& argument) {
             return own_.back();
         }
         if (!entry->in_use) {
-            if (used_count_ < few) {
+            if (used_count_ < kFew) {
                 used_[used_count_++] = entry;
             } else {
                 more_used_.push_back(entry);

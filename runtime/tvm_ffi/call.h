@@ -82,8 +82,8 @@ class Call {
     void* pointer_;
     std::vector<TVMFFIAny> results_;
     // Most operators have few tensors.
-    static constexpr size_t few = 12;
-    std::array<Wrapped*, few> used_;
+    static constexpr size_t kFew = 12;
+    std::array<Wrapped*, kFew> used_;
     size_t used_count_ = 0;
     std::vector<Wrapped*> more_used_;
     std::vector<diopiTensorHandle_t> own_;

@@ -57,14 +57,14 @@ bool is_laid_out(const Wrapped& entry, const DLTensor& tensor, diopiDevice_t dev
            entry.dtype.lanes == tensor.dtype.lanes && entry.has_strides == (tensor.strides != nullptr) &&
            std::equal(tensor.shape, tensor.shape + rank, entry.dimensions.begin()) &&
            (tensor.strides == nullptr ||
-            std::equal(tensor.strides, tensor.strides + rank, entry.dimensions.begin() + Wrapped::most_dimensions));
+            std::equal(tensor.strides, tensor.strides + rank, entry.dimensions.begin() + Wrapped::kMostDimensions));
 }
 
 size_t hash_of(const DLTensor& tensor) {
-    constexpr uint64_t odd = 0x9e3779b97f4a7c15u;
-    uint64_t hash = (tensor.dtype.code * 256u + tensor.dtype.bits) * odd;
+    constexpr uint64_t kOdd = 0x9e3779b97f4a7c15u;
+    uint64_t hash = (tensor.dtype.code * 256u + tensor.dtype.bits) * kOdd;
     for (int32_t k = 0; k < tensor.ndim; ++k) {
-        hash = (hash ^ static_cast<uint64_t>(tensor.shape[k])) * odd;
+        hash = (hash ^ static_cast<uint64_t>(tensor.shape[k])) * kOdd;
     }
     return static_cast<size_t>(hash >> 48);
 }
@@ -202,12 +202,12 @@ diopiTensorHandle_t LibrarySession::wrap(const DLTensor& tensor) {
 }
 
 Wrapped* LibrarySession::cached(const DLTensor& tensor) {
-    if (tensor.ndim < 0 || tensor.ndim > Wrapped::most_dimensions || (tensor.ndim > 0 && tensor.shape == nullptr)) {
+    if (tensor.ndim < 0 || tensor.ndim > Wrapped::kMostDimensions || (tensor.ndim > 0 && tensor.shape == nullptr)) {
         return nullptr;
     }
     const void* const data = first_element(tensor);
     const diopiDevice_t device = library_.device_of(tensor.device);
-    Group& group = cache_[hash_of(tensor) % groups];
+    Group& group = cache_[hash_of(tensor) % kGroups];
     const size_t count = group.entries.size();
     for (size_t k = 0; k < count; ++k) {
         const size_t index = wrapped_around(group.next + k, count);
@@ -222,7 +222,7 @@ Wrapped* LibrarySession::cached(const DLTensor& tensor) {
 
 Wrapped* LibrarySession::replaced(Group& group, const DLTensor& tensor, diopiDevice_t device) {
     const size_t count = group.entries.size();
-    if (count >= Group::few) {
+    if (count >= Group::kFew) {
         Wrapped* unused = nullptr;
         for (size_t k = 0; k < count; ++k) {
             const size_t index = wrapped_around(group.next + k, count);
@@ -242,7 +242,7 @@ Wrapped* LibrarySession::replaced(Group& group, const DLTensor& tensor, diopiDev
             unused->describe(handle, first_element(tensor), tensor, device);
             return unused;
         }
-        if (count >= Group::most) {
+        if (count >= Group::kMost) {
             return nullptr;
         }
     }
@@ -264,7 +264,7 @@ void Wrapped::describe(diopiTensorHandle_t of, const void* first, const DLTensor
     const auto count = static_cast<size_t>(rank);
     std::copy_n(tensor.shape, count, dimensions.begin());
     if (has_strides) {
-        std::copy_n(tensor.strides, count, dimensions.begin() + most_dimensions);
+        std::copy_n(tensor.strides, count, dimensions.begin() + kMostDimensions);
     }
 }
 

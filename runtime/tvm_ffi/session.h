@@ -21,7 +21,7 @@ namespace diopigen::ffi {
 /// later tensor with the same of these is the same to operators, and takes the handle that is there. One that differs
 /// in the pointer alone takes it too: the handle is put over the other memory.
 struct Wrapped {
-    static constexpr int32_t most_dimensions = 6;
+    static constexpr int32_t kMostDimensions = 6;
 
     diopiTensorHandle_t handle = nullptr;
     const void* data = nullptr;
@@ -30,7 +30,7 @@ struct Wrapped {
     diopiDevice_t device = diopi_host;
     bool in_use = false;
     bool has_strides = false;
-    std::array<int64_t, 2 * most_dimensions> dimensions{};
+    std::array<int64_t, 2 * kMostDimensions> dimensions{};
 
     void describe(diopiTensorHandle_t of, const void* first, const DLTensor& tensor, diopiDevice_t on);
 };
@@ -63,15 +63,15 @@ class LibrarySession : public std::enable_shared_from_this<LibrarySession> {
     void close();
 
   private:
-    /// Handles of some layouts. It has more than `few` only where a single call uses more.
+    /// Handles of some layouts. It has more than `kFew` only where a single call uses more.
     struct Group {
-        static constexpr size_t few = 8;
-        static constexpr size_t most = 256;
+        static constexpr size_t kFew = 8;
+        static constexpr size_t kMost = 256;
         std::vector<std::unique_ptr<Wrapped>> entries;
         /// Behind the entry that was used last: a call with the same tensors uses them in the same order.
         size_t next = 0;
     };
-    static constexpr size_t groups = 64;
+    static constexpr size_t kGroups = 64;
 
     /// The entry that a tensor without one takes; null where all are in use and there are enough.
     Wrapped* replaced(Group& group, const DLTensor& tensor, diopiDevice_t device);
@@ -79,7 +79,7 @@ class LibrarySession : public std::enable_shared_from_this<LibrarySession> {
     Library& library_;
     void* stream_;
     diopiContextHandle_t context_ = nullptr;
-    std::array<Group, groups> cache_;
+    std::array<Group, kGroups> cache_;
     const std::thread::id owner_ = std::this_thread::get_id();
     std::mutex mutex_;
     bool open_ = true;

@@ -147,7 +147,7 @@ Sizes::Sizes(const Argument& argument) {
     }
     const List list = List::of(argument, "a list of integers");
     int64_t* numbers = few_.data();
-    if (list.size > inline_size) {
+    if (list.size > kInlineSize) {
         many_.resize(static_cast<size_t>(list.size));
         numbers = many_.data();
     }

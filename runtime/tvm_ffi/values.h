@@ -109,10 +109,10 @@ class Sizes {
     operator diopiSize_t*() { return given_ ? &sizes_ : nullptr; }
 
   private:
-    static constexpr int64_t inline_size = 8;
+    static constexpr int64_t kInlineSize = 8;
     bool given_ = true;
     diopiSize_t sizes_{nullptr, 0};
-    std::array<int64_t, inline_size> few_;
+    std::array<int64_t, kInlineSize> few_;
     std::vector<int64_t> many_;
 };
 

@@ -24,43 +24,43 @@ diopiError_t look(diopiConstTensorHandle_t tensor, View& view) {
 }
 
 template <typename Out, typename In>
-void copyElements(const View& out, const View& in) {
+void copy_elements(const View& out, const View& in) {
     Out* to = static_cast<Out*>(const_cast<void*>(out.data));
     const In* from = static_cast<const In*>(in.data);
     int64_t count = 1;
     for (int64_t dim = 0; dim < in.shape.len; ++dim) count *= in.shape.data[dim];
     for (int64_t flat = 0; flat < count; ++flat) {
         int64_t rest = flat;
-        int64_t toOffset = 0;
-        int64_t fromOffset = 0;
+        int64_t to_offset = 0;
+        int64_t from_offset = 0;
         for (int64_t dim = in.shape.len - 1; dim >= 0; --dim) {
             const int64_t index = rest % in.shape.data[dim];
             rest /= in.shape.data[dim];
-            toOffset += index * out.stride.data[dim];
-            fromOffset += index * in.stride.data[dim];
+            to_offset += index * out.stride.data[dim];
+            from_offset += index * in.stride.data[dim];
         }
-        to[toOffset] = static_cast<Out>(from[fromOffset]);
+        to[to_offset] = static_cast<Out>(from[from_offset]);
     }
 }
 
 template <typename Out>
-diopiError_t copyFrom(const View& out, const View& in) {
+diopiError_t copy_from(const View& out, const View& in) {
     switch (in.dtype) {
         case diopi_dtype_int32:
-            copyElements<Out, int32_t>(out, in);
+            copy_elements<Out, int32_t>(out, in);
             return diopiSuccess;
         case diopi_dtype_int64:
-            copyElements<Out, int64_t>(out, in);
+            copy_elements<Out, int64_t>(out, in);
             return diopiSuccess;
         case diopi_dtype_float32:
-            copyElements<Out, float>(out, in);
+            copy_elements<Out, float>(out, in);
             return diopiSuccess;
         case diopi_dtype_float64:
-            copyElements<Out, double>(out, in);
+            copy_elements<Out, double>(out, in);
             return diopiSuccess;
         case diopi_dtype_bool:
         case diopi_dtype_uint8:
-            copyElements<Out, uint8_t>(out, in);
+            copy_elements<Out, uint8_t>(out, in);
             return diopiSuccess;
         default:
             return diopiDtypeNotSupported;
@@ -79,17 +79,17 @@ diopiError_t copy(diopiTensorHandle_t target, diopiConstTensorHandle_t source) {
     }
     switch (out.dtype) {
         case diopi_dtype_int32:
-            return copyFrom<int32_t>(out, in);
+            return copy_from<int32_t>(out, in);
         case diopi_dtype_int64:
-            return copyFrom<int64_t>(out, in);
+            return copy_from<int64_t>(out, in);
         case diopi_dtype_float32:
-            return copyFrom<float>(out, in);
+            return copy_from<float>(out, in);
         case diopi_dtype_float64:
-            return copyFrom<double>(out, in);
+            return copy_from<double>(out, in);
         case diopi_dtype_uint8:
-            return copyFrom<uint8_t>(out, in);
+            return copy_from<uint8_t>(out, in);
         case diopi_dtype_bool:
-            return copyFrom<bool>(out, in);
+            return copy_from<bool>(out, in);
         default:
             return diopiDtypeNotSupported;
     }
@@ -106,18 +106,18 @@ diopiError_t diopiCopyInp(diopiContextHandle_t /*ctx*/, diopiConstTensorHandle_t
 }
 
 diopiError_t diopiContiguous(diopiContextHandle_t ctx, diopiTensorHandle_t* out, diopiConstTensorHandle_t input,
-                             diopiMemoryFormat_t memoryFormat) {
+                             diopiMemoryFormat_t memory_format) {
     View in{};
     diopiError_t status = look(input, in);
     if (status != diopiSuccess) return status;
     std::vector<int64_t> order;  // the dimensions, the one that varies slowest first
     const int64_t rank = in.shape.len;
-    const bool contiguous = memoryFormat == Contiguous || memoryFormat == Preserve;
-    const bool channelsLast = !contiguous && rank > 2;
+    const bool contiguous = memory_format == Contiguous || memory_format == Preserve;
+    const bool channels_last = !contiguous && rank > 2;
     for (int64_t dim = 0; dim < rank; ++dim) {
-        if (!(channelsLast && dim == 1)) order.push_back(dim);
+        if (!(channels_last && dim == 1)) order.push_back(dim);
     }
-    if (channelsLast) order.push_back(1);
+    if (channels_last) order.push_back(1);
     std::vector<int64_t> strides(order.size());
     int64_t next = 1;
     for (auto dim = order.rbegin(); dim != order.rend(); ++dim) {

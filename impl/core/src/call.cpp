@@ -19,7 +19,7 @@ Tensor missing(const char* name) {
 }  // namespace
 
 Call::Call(contract::Id id, contract::Operands operands)
-    : rules_(&contract::parameters[contract::contracts[id].parameters_first]),
+    : rules_(&contract::kParameters[contract::kContracts[id].parameters_first]),
       operands_(operands),
       call_(id, operands) {
     if (const std::optional<contract::Failure> found = call_.violation()) {

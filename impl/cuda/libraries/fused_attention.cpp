@@ -19,7 +19,7 @@ namespace {
 namespace fe = cudnn_frontend;
 using fe::graph::Graph;
 using fe::graph::Tensor_attributes;
-using Tensor_ptr = std::shared_ptr<Tensor_attributes>;
+using TensorPtr = std::shared_ptr<Tensor_attributes>;
 using Ints = std::vector<int64_t>;
 using Name = FusedTensor;
 
@@ -67,24 +67,24 @@ class Plan {
         return {sizes[1] * sizes[2] * sizes[3], sizes[2] * sizes[3], sizes[3], 1};
     }
 
-    Tensor_ptr declare(Name name, const Ints& sizes, fe::DataType_t of) {
+    TensorPtr declare(Name name, const Ints& sizes, fe::DataType_t of) {
         return graph_.tensor(
             Tensor_attributes().set_uid(uid_of(name)).set_dim(sizes).set_stride(row_major(sizes)).set_data_type(of));
     }
     // Heads of rows: [batch, heads, rows, size] as cuDNN counts, with the heads of a row next to each other in memory.
-    void lay_out(const Tensor_ptr& tensor, Name name, const Ints& sizes, const Tensor_ptr& starts) const {
+    void lay_out(const TensorPtr& tensor, Name name, const Ints& sizes, const TensorPtr& starts) const {
         tensor->set_uid(uid_of(name)).set_dim(sizes).set_data_type(type());
         tensor->set_stride({sizes[1] * sizes[2] * sizes[3], sizes[3], sizes[1] * sizes[3], 1});
         if (starts != nullptr) {
             tensor->set_ragged_offset(starts);
         }
     }
-    Tensor_ptr rows(Name name, const Ints& sizes, const Tensor_ptr& starts) {
-        Tensor_ptr tensor = graph_.tensor(Tensor_attributes());
+    TensorPtr rows(Name name, const Ints& sizes, const TensorPtr& starts) {
+        TensorPtr tensor = graph_.tensor(Tensor_attributes());
         lay_out(tensor, name, sizes, starts);
         return tensor;
     }
-    static void give_out(const Tensor_ptr& tensor) { tensor->set_output(true); }
+    static void give_out(const TensorPtr& tensor) { tensor->set_output(true); }
 
     // What forward and backward have alike.
     template <typename Attributes>
@@ -111,11 +111,11 @@ class Plan {
             key_starts_ = declare(Name::kKeyStarts, starts, fe::DataType_t::INT32);
         }
     }
-    Tensor_ptr dropout_mask() {
+    TensorPtr dropout_mask() {
         return declare(Name::kDropoutMask, {attention_.batch, attention_.heads, attention_.queries, attention_.keys},
                        type());
     }
-    Tensor_ptr factor(Name name) { return declare(name, {1, 1, 1, 1}, fe::DataType_t::FLOAT); }
+    TensorPtr factor(Name name) { return declare(name, {1, 1, 1, 1}, fe::DataType_t::FLOAT); }
     Ints statistics_sizes() const { return {attention_.batch, attention_.heads, attention_.queries, 1}; }
 
     void declare_forward() {
@@ -125,9 +125,9 @@ class Plan {
         if (attention_.has_dropout) {
             attributes.set_dropout(dropout_mask(), factor(Name::kDropoutFactor));
         }
-        const Tensor_ptr q = rows(Name::kQuery, query_sizes(), query_starts_);
-        const Tensor_ptr k = rows(Name::kKey, key_sizes(), key_starts_);
-        const Tensor_ptr v = rows(Name::kValue, key_sizes(), key_starts_);
+        const TensorPtr q = rows(Name::kQuery, query_sizes(), query_starts_);
+        const TensorPtr k = rows(Name::kKey, key_sizes(), key_starts_);
+        const TensorPtr v = rows(Name::kValue, key_sizes(), key_starts_);
         const auto [out, statistics] = graph_.sdpa(q, k, v, attributes);
         lay_out(out, Name::kOut, query_sizes(), query_starts_);
         give_out(out);
@@ -149,25 +149,25 @@ class Plan {
             attributes.set_max_total_seq_len_q(attention_.total_queries)
                 .set_max_total_seq_len_kv(attention_.total_keys);
         }
-        const Tensor_ptr q = rows(Name::kQuery, query_sizes(), query_starts_);
-        const Tensor_ptr k = rows(Name::kKey, key_sizes(), key_starts_);
-        const Tensor_ptr v = rows(Name::kValue, key_sizes(), key_starts_);
-        const Tensor_ptr out = rows(Name::kOut, query_sizes(), query_starts_);
-        const Tensor_ptr grad_out = rows(Name::kGradOut, query_sizes(), query_starts_);
-        const Tensor_ptr statistics = declare(Name::kStatistics, statistics_sizes(), fe::DataType_t::FLOAT);
+        const TensorPtr q = rows(Name::kQuery, query_sizes(), query_starts_);
+        const TensorPtr k = rows(Name::kKey, key_sizes(), key_starts_);
+        const TensorPtr v = rows(Name::kValue, key_sizes(), key_starts_);
+        const TensorPtr out = rows(Name::kOut, query_sizes(), query_starts_);
+        const TensorPtr grad_out = rows(Name::kGradOut, query_sizes(), query_starts_);
+        const TensorPtr statistics = declare(Name::kStatistics, statistics_sizes(), fe::DataType_t::FLOAT);
         const auto [to_q, to_k, to_v] = graph_.sdpa_backward(q, k, v, out, grad_out, statistics, attributes);
         lay_out(to_q, Name::kGradQuery, query_sizes(), query_starts_);
         lay_out(to_k, Name::kGradKey, key_sizes(), key_starts_);
         lay_out(to_v, Name::kGradValue, key_sizes(), key_starts_);
-        for (const Tensor_ptr& tensor : {to_q, to_k, to_v}) {
+        for (const TensorPtr& tensor : {to_q, to_k, to_v}) {
             give_out(tensor);
         }
     }
 
     FusedAttention attention_;
     Graph graph_;
-    Tensor_ptr query_starts_;
-    Tensor_ptr key_starts_;
+    TensorPtr query_starts_;
+    TensorPtr key_starts_;
     int64_t workspace_ = 0;
 };
 

@@ -33,7 +33,7 @@ struct Entry {
 
 // All operators, in the order of the interface: emitted in entries.cpp.
 extern Entry entries[];
-extern const int entry_count;
+extern const int kEntryCount;
 
 }  // namespace diopigen::dispatch
 

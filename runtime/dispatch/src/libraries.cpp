@@ -114,7 +114,7 @@ void fill_entries(void* vendor, void* reference, const Switches& switches) {
     if (compared && reference == nullptr) {
         throw Failure(diopiErrorOccurred, "DIOPI_COMPARE needs the reference library: set DIOPI_REFERENCE_LIBRARY");
     }
-    for (int i = 0; i < entry_count; ++i) {
+    for (int i = 0; i < kEntryCount; ++i) {
         Entry& entry = entries[i];
         entry.vendor = symbol<Function>(vendor, entry.name);
         entry.reference = reference == nullptr ? nullptr : symbol<Function>(reference, entry.name);
@@ -123,7 +123,7 @@ void fill_entries(void* vendor, void* reference, const Switches& switches) {
         entry.is_dumped = matches(dumped, entry.name);
         entry.is_validated = switches.validation != ValidationMode::kOff;
     }
-    for (int i = 0; i < entry_count; ++i) {
+    for (int i = 0; i < kEntryCount; ++i) {
         Entry& entry = entries[i];
         const bool is_watched = entry.is_logged || entry.is_compared || entry.is_dumped || entry.is_validated;
         if (!switches.timing && !is_watched) {

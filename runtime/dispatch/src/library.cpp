@@ -19,7 +19,7 @@ namespace {
 
 uint64_t sum(const char* function, std::atomic<uint64_t> Entry::*member) {
     uint64_t total = 0;
-    for (int i = 0; i < dispatch::entry_count; ++i) {
+    for (int i = 0; i < dispatch::kEntryCount; ++i) {
         const Entry& entry = dispatch::entries[i];
         if (function == nullptr || std::strcmp(entry.name, function) == 0) {
             total += (entry.*member).load(std::memory_order_relaxed);
@@ -32,7 +32,7 @@ uint64_t sum(const char* function, std::atomic<uint64_t> Entry::*member) {
 void print_times() {
     std::vector<const Entry*> called;
     uint64_t total = 0;
-    for (int i = 0; i < dispatch::entry_count; ++i) {
+    for (int i = 0; i < dispatch::kEntryCount; ++i) {
         const Entry& entry = dispatch::entries[i];
         if (entry.vendor_calls + entry.fallbacks > 0) {
             called.push_back(&entry);

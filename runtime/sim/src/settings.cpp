@@ -42,8 +42,8 @@ bool read_bytes(std::string_view text, uint64_t* bytes) {
         unit = uint64_t{1} << (10 * (power + 1));
     }
     // Both views of the memory must fit into the address space of a process.
-    constexpr uint64_t largest = uint64_t{1} << 44;
-    if (number == 0 || number > largest / unit) {
+    constexpr uint64_t kLargest = uint64_t{1} << 44;
+    if (number == 0 || number > kLargest / unit) {
         return false;
     }
     *bytes = number * unit;

@@ -15,9 +15,9 @@ namespace detail {
 template <typename Loop>
 struct Launched {
     template <typename T>
-    static constexpr Launch general = &launch_general<Loop, T>;
+    static constexpr Launch kGeneral = &launch_general<Loop, T>;
     template <typename T, typename S>
-    static constexpr Launch vectors = &launch_vectors<Loop, T, S>;
+    static constexpr Launch kVectors = &launch_vectors<Loop, T, S>;
 };
 
 template <typename Loop>
@@ -32,9 +32,9 @@ struct Appended {
         job.list->append(kernel, vectors_in(kernel, count));
     }
     template <typename T>
-    static constexpr Launch general = &append_general<T>;
+    static constexpr Launch kGeneral = &append_general<T>;
     template <typename T, typename S>
-    static constexpr Launch vectors = &append_vectors<T, S>;
+    static constexpr Launch kVectors = &append_vectors<T, S>;
 };
 
 template <typename Form, DtypeSet set>
@@ -43,12 +43,12 @@ constexpr Launches launches_of() {
     const auto add = [&table](auto sample) {
         using T = decltype(sample);
         if constexpr (contains(set, dtype_of<T>)) {
-            table.general[static_cast<int>(dtype_of<T>)] = Form::template general<T>;
-            table.vectors[static_cast<int>(dtype_of<T>)] = Form::template vectors<T, T>;
+            table.general[static_cast<int>(dtype_of<T>)] = Form::template kGeneral<T>;
+            table.vectors[static_cast<int>(dtype_of<T>)] = Form::template kVectors<T, T>;
         }
         if constexpr (contains(set, dtype_of<T>) && std::is_same_v<T, float>) {
-            table.halves[0] = Form::template vectors<T, Half>;
-            table.halves[1] = Form::template vectors<T, Bfloat16>;
+            table.halves[0] = Form::template kVectors<T, Half>;
+            table.halves[1] = Form::template kVectors<T, Bfloat16>;
         }
     };
     add(Bool{});

@@ -228,21 +228,21 @@ Status uniqueId(diopiUniqueId_t* id) {
 }
 
 Status openCommunicator(diopiComm_t* comm, int nranks, const diopiUniqueId_t* id, int rank) {
-    constexpr char name[] = "diopiCommInitRank";
+    constexpr char kName[] = "diopiCommInitRank";
     if (comm == nullptr || id == nullptr) {
-        return invalid(name, comm == nullptr ? "'comm' is null" : "'uniqueId' is null");
+        return invalid(kName, comm == nullptr ? "'comm' is null" : "'uniqueId' is null");
     }
     if (nranks < 1 || nranks > fabric::kMaxRanks) {
-        return invalid(name, "'nranks' is " + std::to_string(nranks) + ", and must be at least 1 and at most " +
-                                 std::to_string(fabric::kMaxRanks));
+        return invalid(kName, "'nranks' is " + std::to_string(nranks) + ", and must be at least 1 and at most " +
+                                  std::to_string(fabric::kMaxRanks));
     }
     if (rank < 0 || rank >= nranks) {
-        return invalid(
-            name, "'rank' is " + std::to_string(rank) + ", and must be at least 0 and below " + std::to_string(nranks));
+        return invalid(kName, "'rank' is " + std::to_string(rank) + ", and must be at least 0 and below " +
+                                  std::to_string(nranks));
     }
     const std::string text(id->data, strnlen(id->data, sizeof(id->data)));
     if (!is_unique_id(text)) {
-        return invalid(name, "'uniqueId' is none that diopiGetUniqueId made");
+        return invalid(kName, "'uniqueId' is none that diopiGetUniqueId made");
     }
     fabric::Faults faults;
     if (const Status status = fabric::read_faults(&faults); !status.ok()) {
@@ -255,7 +255,7 @@ Status openCommunicator(diopiComm_t* comm, int nranks, const diopiUniqueId_t* id
         registry().open[*comm] = std::move(created);
         return {};
     } catch (const std::runtime_error& failure) {
-        return {Code::kernelFailed, std::string(name) + ": " + failure.what()};
+        return {Code::kernelFailed, std::string(kName) + ": " + failure.what()};
     }
 }
 
