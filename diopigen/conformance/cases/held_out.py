@@ -148,11 +148,12 @@ def smallest(held_out: HeldOut, case: Case, fails: Callable[[Case], bool], check
 
 
 def _is_open(function: Function, case: Case) -> bool:
-    """Returns whether a case is a legal call that may be changed. Infinities meet zeros in other places of a sparse
-    matrix, which multiplies only what it stores."""
+    """Returns whether a case is a legal call that may be changed. Special numbers are in places where no sum or product
+    of several is open, so that only calls with one element for each result are."""
+    is_by_element = function.kernel is not None and all(param.type != "tensors" for param in function.params)
     return (
         case.expect == SUCCESS
-        and not (case.axis == "special" and any(param.sparse for param in function.params))
+        and (case.axis != "special" or is_by_element)
         and case.axis not in _EXCLUDED
         and all(
             one.alias is None and not one.on_host and math.prod(one.shape) <= _ELEMENTS
@@ -163,6 +164,16 @@ def _is_open(function: Function, case: Case) -> bool:
 
 def _read(function: Function, arguments: Mapping[str, Value]) -> Iterator[Operand]:
     return operands_of(arguments.get(param.name) for param in function.params if param.is_read)
+
+
+def _all_true(arguments: Arguments) -> Arguments:
+    """The arguments with the largest number of true elements that drawn ones may have."""
+
+    def largest(value: Value) -> Value:
+        is_drawn = isinstance(value, Operand) and value.values == Drawn("bools")
+        return replace(value, values=Drawn("ones")) if is_drawn and isinstance(value, Operand) else value
+
+    return {name: largest(value) for name, value in arguments.items()}
 
 
 def _with_shape(param: Parameter) -> Parameter:
@@ -262,7 +273,7 @@ class _Change:
             return None
         changed = {**found, **self._numbers(found)}
         changed = {name: self._operand(name, value) for name, value in changed.items()}
-        return changed if self.origin.legal.admits(changed) else None
+        return changed if all(map(self.origin.legal.admits, (changed, _all_true(changed)))) else None
 
     def _sizes(self) -> Sizes:
         """New sizes: of all, of one, of all by one factor, or none."""

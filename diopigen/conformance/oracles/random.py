@@ -87,7 +87,8 @@ def _uniform(call: Call) -> Answer:
             return f"numbers from {numbers.min():.6g} to {numbers.max():.6g} leave the range [{low:.6g}, {high:.6g})"
         if high == low:
             return None
-        return follows(numbers, lambda x: (x - low) / (high - low), step) or independent(
+        # Half a step of rounding, and as much again where what is rounded to the open end becomes the lower one.
+        return follows(numbers, lambda x: (x - low) / (high - low), slack / (high - low)) or independent(
             numbers, (low + high) / 2, (high - low) / math.sqrt(12)
         )
 

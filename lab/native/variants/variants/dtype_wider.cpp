@@ -1,5 +1,6 @@
 // Whole operators in the next wider dtype: operands are widened, the true function computes, results are rounded once
 // to nearest and to even.
+#include <algorithm>
 #include <map>
 
 #include "../work.h"
@@ -32,7 +33,11 @@ mutant::Behaviour widened(std::vector<Widening> widenings) {
         }
         // The call as it is says what is refused; an in-place form overwrites its operand, of which there is a copy.
         const diopiError_t status = call.forward();
-        if (status != diopiSuccess || widerViews.empty()) return status;
+        // Operands of other dtypes alone are rounded to that of the result, which must stay what it is.
+        const bool readsNarrow = std::any_of(narrow.begin(), narrow.end(), [&](const auto& one) {
+            return call.parameter(one.first)->isRead();
+        });
+        if (status != diopiSuccess || !readsNarrow) return status;
         for (const auto& [name, copy] : widerViews) call.setTensor(name, copy.handle());
         const diopiError_t widely = call.forward();
         for (const auto& [name, copy] : widerViews) {
