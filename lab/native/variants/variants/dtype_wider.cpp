@@ -34,9 +34,8 @@ mutant::Behaviour widened(std::vector<Widening> widenings) {
         // The call as it is says what is refused; an in-place form overwrites its operand, of which there is a copy.
         const diopiError_t status = call.forward();
         // Operands of other dtypes alone are rounded to that of the result, which must stay what it is.
-        const bool readsNarrow = std::any_of(narrow.begin(), narrow.end(), [&](const auto& one) {
-            return call.parameter(one.first)->isRead();
-        });
+        const bool readsNarrow = std::any_of(narrow.begin(), narrow.end(),
+                                             [&](const auto& one) { return call.parameter(one.first)->isRead(); });
         if (status != diopiSuccess || !readsNarrow) return status;
         for (const auto& [name, copy] : widerViews) call.setTensor(name, copy.handle());
         const diopiError_t widely = call.forward();
