@@ -31,6 +31,10 @@ _EXCLUDED = frozenset({"large", "model", "distribution"})
 """Axes whose calls depend on their sizes."""
 _ELEMENTS = 1 << 16
 """Elements of a tensor at most."""
+_WORK = 1 << 22
+"""Elements of a tensor times a number that has become a new size, at most: a number may multiply the work."""
+_HALF_BITS = 7
+"""Bits of a factor of halves: each dtype holds it, so that it does not matter to which one a kernel rounds it."""
 _ATTEMPTS = 40
 """Draws for one call: most changes of one size alone break a contract that ties several."""
 _LAYOUTS = ("strided", "transposed", "expanded", "channels-last", "distant", "offset", "odd")
@@ -267,13 +271,19 @@ class _Change:
         """The arguments of the new call; None where the draw is no legal call."""
         sizes, lead = self._sizes(), int(self.draw.integers(1, 6)) if self._chance(6) else 0
         found = with_sizes(self.origin, self.base, sizes, lambda _: self._chance(2), lead)
-        if found is None or any(math.prod(one.shape) > _ELEMENTS for one in operands_of(found.values())):
+        largest = max((math.prod(one.shape) for one in operands_of(found.values())), default=0) if found else 0
+        if found is None or largest > _ELEMENTS or largest * self._largest_number(found) > _WORK:
             return None
         if _becomes_one(self.origin.function, self.base.arguments, found):
             return None
         changed = {**found, **self._numbers(found)}
         changed = {name: self._operand(name, value) for name, value in changed.items()}
         return changed if all(map(self.origin.legal.admits, (changed, _all_true(changed)))) else None
+
+    def _largest_number(self, found: Arguments) -> int:
+        """The largest integer that the base does not have; 1 without one."""
+        before = self.base.arguments
+        return max((v for name, v in found.items() if type(v) is int and v != before.get(name)), default=1)
 
     def _sizes(self) -> Sizes:
         """New sizes: of all, of one, of all by one factor, or none."""
@@ -304,6 +314,9 @@ class _Change:
                 changed[param.name] = value - len(tensor.shape) if value >= 0 else value + len(tensor.shape)
             elif isinstance(value, Number) and value.dtype == "float64" and math.isfinite(value.value) and value.value:
                 scaled = value.value * float(self.draw.uniform(0.5, 1.5))
+                if self.base.dtype in ("float16", "bfloat16"):
+                    fraction, exponent = math.frexp(scaled)
+                    scaled = math.ldexp(round(math.ldexp(fraction, _HALF_BITS)), exponent - _HALF_BITS)
                 changed[param.name] = Number(scaled, "float64")
         return changed if changed and self.origin.legal.admits({**found, **changed}) else {}
 

@@ -8,6 +8,8 @@ from dataclasses import replace
 from diopigen.conformance.cases.held_out import AXIS, HeldOut, smallest
 from diopigen.conformance.model import FAILURES, Case, CaseResult, Results
 
+_HUNG = 4
+"""Tries of smaller calls for one that hangs."""
 _MOST = 5
 """Functions whose failures are made smaller: a run that fails everywhere ends soon as well."""
 
@@ -35,8 +37,10 @@ def smallest_failure(
     failing: CaseResult, held_out: HeldOut, check: Callable[[Case], CaseResult], checks: int = 60
 ) -> CaseResult:
     """The result of the simplest call that fails with the same outcome, among at most `checks`; `failing` itself where
-    there is none."""
+    there is none. Of calls that hang few are tried: each takes as long as a call may."""
     last = failing
+    if failing.outcome == "hung":
+        checks = min(checks, _HUNG)
 
     def fails(case: Case) -> bool:
         nonlocal last
