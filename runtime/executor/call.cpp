@@ -1,6 +1,5 @@
 #include "call.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <deque>
 #include <functional>
@@ -8,10 +7,9 @@
 #include <utility>
 
 #include "clock.h"
-#include "content.h"
 #include "invoke.h"
-#include "pages.h"
 #include "processor.h"
+#include "storages.h"
 
 namespace diopigen::executor {
 
@@ -37,41 +35,24 @@ enum class Argument : std::uint8_t {
     kHandles = 14,
 };
 
-diopiSize_t size_of(const std::vector<std::int64_t>& values) {
-    return diopiSize_t{values.empty() ? nullptr : values.data(), static_cast<std::int64_t>(values.size())};
-}
-
-/// Bytes of an answer besides its storages, as most have.
-constexpr std::uint64_t kFields = 4096;
-
-/// All that one call has, freed with it. A copy of a call has storages of the host runtime, and not pages.
-const std::vector<Rotation> kNoRotations;
-
+/// All that one call has, freed with it.
 class Call : public ReadyCall {
   public:
-    Call(Device& device, const Library& library) : Call(device, library, 0, kNoRotations, {}) { is_copy_ = false; }
+    Call(Device& device, const Library& library)
+        : device_(device), runtime_(device.runtime()), library_(library), storages_(device) {}
     Call(Device& device, const Library& library, std::uint64_t number, const std::vector<Rotation>& rotations,
          std::vector<Storage> earlier)
         : device_(device),
           runtime_(device.runtime()),
           library_(library),
-          number_(number),
-          rotations_(rotations),
-          earlier_(std::move(earlier)) {}
+          storages_(device, number, rotations, std::move(earlier)) {}
 
-    ~Call() override {
-        destroy(runtime_, release());
-        destroy(runtime_, earlier_);
-        if (!is_copy_) {
-            device_.pages().clear();
-        }
-    }
+    ~Call() override { free_handles(); }
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
     void read(Reader& frame) {
-        const auto storages = frame.number<std::uint32_t>();
-        is_copy_ ? read_copies(frame, storages) : read_storages(frame, storages);
+        storages_.read(frame);
         const auto tensors = frame.number<std::uint32_t>();
         for (std::uint32_t i = 0; i < tensors; ++i) {
             read_tensor(frame);
@@ -90,16 +71,9 @@ class Call : public ReadyCall {
         }
     }
 
-    std::vector<Storage> release() final {
-        for (std::size_t i = tensors_.size(); i-- > 0;) {
-            runtime_.diopiHostDestroyTensor(tensors_[i]);
-        }
-        for (diopiGeneratorHandle_t const generator : generators_) {
-            runtime_.diopiHostDestroyGenerator(generator);
-        }
-        tensors_.clear();
-        generators_.clear();
-        return std::exchange(storages_, {});
+    std::vector<Storage> release() override {
+        free_handles();
+        return storages_.release();
     }
 
     std::int32_t make(void* function) override { return arguments_.call(function); }
@@ -138,6 +112,17 @@ class Call : public ReadyCall {
     }
 
   private:
+    void free_handles() {
+        for (std::size_t i = tensors_.size(); i-- > 0;) {
+            runtime_.diopiHostDestroyTensor(tensors_[i]);
+        }
+        for (diopiGeneratorHandle_t const generator : generators_) {
+            runtime_.diopiHostDestroyGenerator(generator);
+        }
+        tensors_.clear();
+        generators_.clear();
+    }
+
     Writer answer_of(std::int32_t status, std::int32_t late, double seconds, const std::string& error,
                      const std::string& left, const std::vector<Violation>& violations) {
         Writer answer;
@@ -153,100 +138,6 @@ class Call : public ReadyCall {
         }
         write(answer);
         return answer;
-    }
-
-    void read_storages(Reader& frame, std::uint32_t count) {
-        std::vector<Content> contents;
-        std::vector<std::size_t> sizes;
-        for (std::uint32_t i = 0; i < count; ++i) {
-            contents.emplace_back(frame);
-            Storage one;
-            one.bytes = contents[i].bytes();
-            one.on_host = !device_.is_accelerator() || contents[i].is_on_host();
-            storages_.push_back(one);
-            sizes.push_back(one.on_host ? one.bytes : 0);
-        }
-        device_.pages().reserve(sizes);
-        for (std::uint32_t i = 0; i < count; ++i) {
-            storages_[i].on_host ? create_pages(storages_[i], contents[i]) : create_storage(storages_[i], contents[i]);
-        }
-    }
-
-    void create_pages(Storage& storage, const Content& content) {
-        storage.pages = device_.pages().add(storage.bytes, content.is_writable());
-        content.copy_to(storage.pages);
-        const auto bytes = static_cast<std::int64_t>(storage.bytes);
-        const diopiSize_t size{&bytes, 1};
-        runtime_.require(
-            runtime_.diopiHostWrapMemory(device_.context(), &storage.base, storage.pages, storage.bytes, &size, nullptr,
-                                         0, static_cast<diopiDtype_t>(device_.byte_dtype()), diopi_host),
-            "diopiHostWrapMemory");
-    }
-
-    void create_storage(Storage& storage, const Content& content) {
-        device_.pages().skip();
-        std::vector<char> memory;
-        const std::vector<std::int64_t> size{static_cast<std::int64_t>(storage.bytes)};
-        storage.base = created(size, nullptr, device_.byte_dtype(), false);
-        runtime_.require(
-            runtime_.diopiHostCopyToStorage(device_.context(), storage.base, content.whole(&memory), storage.bytes),
-            "diopiHostCopyToStorage");
-    }
-
-    void read_copies(Reader& frame, std::uint32_t count) {
-        for (std::uint32_t i = 0; i < count; ++i) {
-            read_copy(frame);
-        }
-        destroy(runtime_, std::exchange(earlier_, {}));
-    }
-
-    void read_copy(Reader& frame) {
-        const Content fields(frame);
-        const bool on_host = fields.is_on_host();
-        const std::uint64_t bytes = fields.bytes();
-        std::vector<char> memory;
-        const char* content = fields.whole(&memory);
-        const std::string rotated = rotated_content(content, bytes);
-        content = rotated.empty() ? content : rotated.data();
-        const std::size_t index = storages_.size();
-        if (index < earlier_.size() && earlier_[index].bytes == bytes && earlier_[index].on_host == on_host) {
-            storages_.push_back(std::exchange(earlier_[index], {}));
-        } else {
-            const std::vector<std::int64_t> size{static_cast<std::int64_t>(bytes)};
-            storages_.push_back({created(size, nullptr, device_.byte_dtype(), on_host), bytes, on_host, nullptr});
-        }
-        runtime_.require(runtime_.diopiHostCopyToStorage(device_.context(), storages_.back().base, content, bytes),
-                         "diopiHostCopyToStorage");
-    }
-
-    /// The bytes of a storage in this copy of the call; empty where they are those of the frame.
-    std::string rotated_content(const char* content, std::uint64_t bytes) const {
-        for (const Rotation& rotation : rotations_) {
-            if (rotation.storage != storages_.size()) {
-                continue;
-            }
-            if (rotation.bytes == 0 || rotation.start > bytes || rotation.bytes > bytes - rotation.start) {
-                throw Failed("protocol", "a rotation reaches beyond its storage");
-            }
-            std::string rotated(content, bytes);
-            const auto from = rotated.begin() + static_cast<std::ptrdiff_t>(rotation.start);
-            const std::uint64_t shift = number_ % rotation.bytes * rotation.step % rotation.bytes;
-            std::rotate(from, from + static_cast<std::ptrdiff_t>(shift),
-                        from + static_cast<std::ptrdiff_t>(rotation.bytes));
-            return rotated;
-        }
-        return {};
-    }
-
-    diopiTensorHandle_t created(const std::vector<std::int64_t>& shape, const diopiSize_t* strides, std::int32_t dtype,
-                                bool on_host) {
-        const diopiSize_t size = size_of(shape);
-        const diopiDevice_t device = device_.is_accelerator() && !on_host ? diopi_device : diopi_host;
-        diopiTensorHandle_t handle = nullptr;
-        runtime_.require(runtime_.diopiHostCreateTensor(device_.context(), &handle, &size, strides, 0,
-                                                        static_cast<diopiDtype_t>(dtype), device),
-                         "diopiHostCreateTensor");
-        return handle;
     }
 
     void read_tensor(Reader& frame) {
@@ -270,11 +161,11 @@ class Call : public ReadyCall {
         const diopiSize_t size = size_of(shape);
         const diopiSize_t steps = size_of(strides);
         if (form == Form::kAlone) {
-            tensors_.push_back(created(shape, &steps, dtype, storage != 0));
+            tensors_.push_back(device_.created(shape, &steps, dtype, storage != 0));
             return;
         }
         diopiTensorHandle_t handle = nullptr;
-        runtime_.require(runtime_.diopiHostCreateView(&handle, storages_.at(storage).base, &size, &steps, offset,
+        runtime_.require(runtime_.diopiHostCreateView(&handle, storages_.base(storage), &size, &steps, offset,
                                                       static_cast<diopiDtype_t>(dtype)),
                          "diopiHostCreateView");
         tensors_.push_back(handle);
@@ -366,18 +257,7 @@ class Call : public ReadyCall {
     }
 
     void write(Writer& answer) {
-        std::uint64_t bytes = kFields;
-        for (const Storage& storage : storages_) {
-            bytes += storage.pages == nullptr ? storage.bytes : 0;
-        }
-        answer.reserve(bytes);
-        for (const Storage& storage : storages_) {
-            if (storage.pages == nullptr) {
-                copied(storage.base, storage.bytes, answer);
-            } else {
-                answer.view(storage.pages, storage.bytes);
-            }
-        }
+        storages_.write(answer);
         for (std::size_t i = 0; i < slots_.size(); ++i) {
             std::memcpy(answer.room(slot_bytes_[i]), slots_[i].data(), slot_bytes_[i]);
         }
@@ -394,11 +274,6 @@ class Call : public ReadyCall {
             answer.number(seed);
             answer.number(offset);
         }
-    }
-
-    void copied(diopiConstTensorHandle_t tensor, std::uint64_t bytes, Writer& answer) {
-        runtime_.require(runtime_.diopiHostCopyFromStorage(device_.context(), tensor, answer.room(bytes), bytes),
-                         "diopiHostCopyFromStorage");
     }
 
     /// A tensor that the function has allocated: dtype, shape, strides, offset, storage.
@@ -423,18 +298,14 @@ class Call : public ReadyCall {
         answer.number(offset);
         answer.number(static_cast<std::uint64_t>(bytes));
         if (bytes > 0) {
-            copied(tensor, bytes, answer);
+            device_.copy_from(tensor, bytes, answer);
         }
     }
 
     Device& device_;
     const Runtime& runtime_;
     const Library& library_;
-    std::uint64_t number_;
-    const std::vector<Rotation>& rotations_;
-    std::vector<Storage> earlier_;
-    bool is_copy_ = true;
-    std::vector<Storage> storages_;
+    Storages storages_;
     std::vector<diopiTensorHandle_t> tensors_;
     std::vector<diopiGeneratorHandle_t> generators_;
     std::deque<std::vector<diopiTensorHandle_t>> handles_;
@@ -449,14 +320,6 @@ class Call : public ReadyCall {
 };
 
 }  // namespace
-
-void destroy(const Runtime& runtime, const std::vector<Storage>& storages) {
-    for (const Storage& storage : storages) {
-        if (storage.base != nullptr) {
-            runtime.diopiHostDestroyTensor(storage.base);
-        }
-    }
-}
 
 std::unique_ptr<ReadyCall> read_call(Device& device, const Library& library, Reader& frame, std::uint64_t number,
                                      const std::vector<Rotation>& rotations, std::vector<Storage> earlier) {

@@ -8,56 +8,11 @@
 
 #include "frames.h"
 #include "libraries.h"
-#include "pages.h"
-#include "second_thread.h"
+#include "storages.h"
 
 namespace diopigen::executor {
 
 inline constexpr std::uint32_t kElsewhere = 1U << 31;  // of the number of a function: another thread calls it
-
-/// The context of all calls. A call that leaves temporaries behind gets none of them in the next one's way.
-class Device {
-  public:
-    Device(const Runtime& runtime, std::int32_t byte_dtype);
-    ~Device();
-    Device(const Device&) = delete;
-    Device& operator=(const Device&) = delete;
-
-    const Runtime& runtime() const { return runtime_; }
-    diopiContextHandle_t context() const { return context_; }
-    /// Returns whether the library has registered device memory; else tensors are on the host.
-    bool is_accelerator() const { return is_accelerator_; }
-    std::int32_t byte_dtype() const { return byte_dtype_; }
-    Pages& pages() { return pages_; }
-    SecondThread& second_thread() { return second_thread_; }
-    void free_temporaries();
-    void close();
-
-  private:
-    const Runtime& runtime_;
-    diopiContextHandle_t context_ = nullptr;
-    std::int32_t byte_dtype_;
-    bool is_accelerator_ = false;
-    Pages pages_;
-    SecondThread second_thread_;
-};
-
-/// Copy `n` of a call has the bytes [start, start + bytes) of a storage rotated to the left by n * step.
-struct Rotation {
-    std::uint32_t storage = 0;
-    std::uint64_t start = 0;
-    std::uint64_t bytes = 0;
-    std::uint64_t step = 0;
-};
-
-struct Storage {
-    diopiTensorHandle_t base = nullptr;
-    std::uint64_t bytes = 0;
-    bool on_host = false;
-    char* pages = nullptr;  // of this process, where the call is no copy; null on a device
-};
-
-void destroy(const Runtime& runtime, const std::vector<Storage>& storages);
 
 /// A call whose tensors and arguments are there; freed with it.
 class ReadyCall {

@@ -1,4 +1,4 @@
-#include "call.h"
+#include "device.h"
 
 namespace diopigen::executor {
 
@@ -34,6 +34,26 @@ void Device::free_temporaries() {
         close();
         runtime_.require(runtime_.diopiHostCreateContext(&context_), "diopiHostCreateContext");
     }
+}
+
+diopiTensorHandle_t Device::created(const std::vector<std::int64_t>& shape, const diopiSize_t* strides,
+                                    std::int32_t dtype, bool on_host) const {
+    const diopiSize_t size = size_of(shape);
+    const diopiDevice_t device = is_accelerator_ && !on_host ? diopi_device : diopi_host;
+    diopiTensorHandle_t handle = nullptr;
+    runtime_.require(
+        runtime_.diopiHostCreateTensor(context_, &handle, &size, strides, 0, static_cast<diopiDtype_t>(dtype), device),
+        "diopiHostCreateTensor");
+    return handle;
+}
+
+void Device::copy_to(diopiTensorHandle_t storage, const char* from, std::uint64_t bytes) const {
+    runtime_.require(runtime_.diopiHostCopyToStorage(context_, storage, from, bytes), "diopiHostCopyToStorage");
+}
+
+void Device::copy_from(diopiConstTensorHandle_t storage, std::uint64_t bytes, Writer& answer) const {
+    runtime_.require(runtime_.diopiHostCopyFromStorage(context_, storage, answer.room(bytes), bytes),
+                     "diopiHostCopyFromStorage");
 }
 
 }  // namespace diopigen::executor
