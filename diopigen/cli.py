@@ -43,11 +43,8 @@ from diopigen.commands import (
     vendor_tree,
     watch,
 )
-from diopigen.console import FORMATS, show_findings
+from diopigen.console import FORMATS, INTERRUPTED, show_findings
 from diopigen.diagnostics import Failure
-
-INTERRUPTED = 130
-"""The exit code after Ctrl-C, as a shell counts SIGINT."""
 
 
 class _Commands(click.Group):

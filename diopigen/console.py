@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 RULES = {"draft-open": "What is open in entries that are drafts is filled in, in time."}
 
+INTERRUPTED = 130
+"""Exit code of a command that Ctrl-C ends, as shells have it."""
 FORMATS = ("text", "json", "github", "sarif", "junit")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _Value = TypeVar("_Value")

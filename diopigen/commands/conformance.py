@@ -40,7 +40,7 @@ from diopigen.commands.conformance_running import (
 )
 from diopigen.commands.conformance_vendor import vendor_options, vendor_side
 from diopigen.commands.grouped import Grouped, group
-from diopigen.console import Session, show_findings
+from diopigen.console import INTERRUPTED, Session, show_findings
 from diopigen.diagnostics import Sink
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def run(
 
 def exit_code(results: Results) -> int:
     """0 where all is well, 130 for an interrupted run, else 1."""
-    return 130 if results.not_run else int(not results.good)
+    return INTERRUPTED if results.not_run else int(not results.good)
 
 
 def _saved_call(_context: click.Context, _param: click.Parameter, value: str) -> str:

@@ -13,7 +13,7 @@ from diopigen.commands.conformance_options import Tested, family_option, library
 from diopigen.commands.conformance_running import counted, one_by_one, one_setup
 from diopigen.commands.conformance_vendor import vendor_options, vendor_side
 from diopigen.commands.grouped import Grouped
-from diopigen.console import Session
+from diopigen.console import INTERRUPTED, Session
 
 if TYPE_CHECKING:
     from diopigen.conformance.run.execution import Execution
@@ -55,9 +55,9 @@ def batch(
     names = [one.name for one in functions]
     setup = one_setup(session, tested.libraries(session), names, tested.seed, tested.limits, execution)
     check = BatchCheck(interface, seed=tested.seed, limit=tested.time_limit, declared=declared)
-    found = list(counted(one_by_one(setup, functions, check.check), len(functions), "functions"))
+    found, is_interrupted = counted(one_by_one(setup, functions, check.check), len(functions), "functions")
     if json_file:
         text = json.dumps([asdict(one) for one in found], indent=1) + "\n"
         write_if_changed(Path(json_file), text.encode())
     click.echo(table(found), nl=False)
-    sys.exit(int(any(one.is_wrong for one in found)))
+    sys.exit(INTERRUPTED if is_interrupted else int(any(one.is_wrong for one in found)))

@@ -12,7 +12,7 @@ import click
 from diopigen.commands.conformance_options import Tested, family_option, library_options, ops_option, spec_option
 from diopigen.commands.conformance_running import counted, one_by_one, one_setup
 from diopigen.commands.grouped import Grouped, group
-from diopigen.console import Session
+from diopigen.console import INTERRUPTED, Session
 
 if TYPE_CHECKING:
     from diopigen.conformance.run.execution import Execution
@@ -63,9 +63,9 @@ def large(
     setup = one_setup(session, libraries, names, tested.seed, tested.limits, execution)
     memory = tested.memory_limit << 30
     check = LargeCheck(interface, seed=tested.seed, elements=elements, memory=memory, limit=tested.time_limit)
-    results = list(counted(one_by_one(setup, functions, check.check), len(functions), "functions"))
+    results, is_interrupted = counted(one_by_one(setup, functions, check.check), len(functions), "functions")
     if json_file:
         text = json.dumps([asdict(one) for one in results], indent=1) + "\n"
         write_if_changed(Path(json_file), text.encode())
     click.echo(table(results), nl=False)
-    sys.exit(int(any(one.is_broken for one in results)))
+    sys.exit(INTERRUPTED if is_interrupted else int(any(one.is_broken for one in results)))

@@ -182,8 +182,19 @@ def run_with_progress(
         )
 
 
-def counted(items: Iterable[_Item], total: int, noun: str) -> Iterator[_Item]:
-    """The items, with a line on standard error that counts them: every ten seconds, or all the time on a terminal."""
+def counted(items: Iterable[_Item], total: int, noun: str) -> tuple[list[_Item], bool]:
+    """The items until all are there or Ctrl-C comes, and whether it came. A line on standard error counts them: every
+    ten seconds, or all the time on a terminal."""
+    found: list[_Item] = []
+    try:
+        found.extend(_with_progress(items, total, noun))
+    except KeyboardInterrupt:
+        click.echo(f"\ninterrupted after {len(found)} of {total} {noun}", err=True)
+        return found, True
+    return found, False
+
+
+def _with_progress(items: Iterable[_Item], total: int, noun: str) -> Iterator[_Item]:
     from diopigen.conformance.run.progress import Remaining, in_words
 
     terminal, last = sys.stderr.isatty(), time.monotonic()

@@ -23,7 +23,7 @@ from diopigen.commands.conformance_options import (
 from diopigen.commands.conformance_running import counted
 from diopigen.commands.conformance_vendor import vendor_options, vendor_side
 from diopigen.commands.grouped import Grouped, group
-from diopigen.console import Session
+from diopigen.console import INTERRUPTED, Session
 
 if TYPE_CHECKING:
     from diopigen.conformance.model import Case
@@ -108,7 +108,7 @@ def speed(
         None if other is None else setup(libraries_of(session, other, None), _here(execution)),
         cache=cache,
     )
-    rows = list(counted(comparison.rows(calls), len(calls), "calls"))
+    rows, is_interrupted = counted(comparison.rows(calls), len(calls), "calls")
     opened = comparison.end()
     score = Score(
         rows,
@@ -125,7 +125,7 @@ def speed(
     if json_file:
         write_if_changed(Path(json_file), to_json(score).encode())
     click.echo(text(score), nl=False)
-    sys.exit(int(bool(score.findings)))
+    sys.exit(INTERRUPTED if is_interrupted else int(bool(score.findings)))
 
 
 def _sizes(words: str) -> list[str]:

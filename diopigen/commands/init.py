@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from diopigen.console import Session, common_options
+from diopigen.console import INTERRUPTED, Session, common_options
 
 if TYPE_CHECKING:
     from diopigen.vendor.first_chip import Questions
 
-INTERRUPTED = 130
 _Value = TypeVar("_Value")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from diopigen.cli import cli
+from diopigen.commands.conformance_running import counted
 from diopigen.conformance.cases.rows import small_row_calls
 from diopigen.conformance.run.blocks import Block
 from diopigen.conformance.run.fields import FrameError, StreamedFields
@@ -123,3 +125,13 @@ def test_more_repeats_than_are_retained_are_counted(interface: Interface) -> Non
     ends = bytes(block.before[: block.start]), bytes(block.before[block.start + period :])
     answer = frame.decoded(streamed(answered(frame, ends[0] + b"".join(rows) + ends[1])))
     assert list(answer.others) == list(range(1, 17)) and answer.unread == 3
+
+
+def test_an_interrupt_keeps_what_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+    def items() -> Iterator[int]:
+        yield from (1, 2)
+        raise KeyboardInterrupt
+
+    assert counted(items(), 5, "functions") == ([1, 2], True)
+    assert "interrupted after 2 of 5 functions" in capsys.readouterr().err
+    assert counted(iter([3]), 1, "calls") == ([3], False)
