@@ -193,7 +193,7 @@ def _becomes_one(function: Function, before: Mapping[str, Value], after: Mapping
 def _resolved(origin: Origin, case: Case, sizes: Sizes, follows: Callable[[Parameter], bool]) -> Iterator[Case]:
     """The case with other sizes, where that is a legal call. `follows` chooses the numbers that are sizes too."""
     arguments = with_sizes(origin, case, sizes, follows)
-    if arguments is not None and not _becomes_one(origin.function, case.arguments, arguments):
+    if arguments is not None:
         laid_out = {name: _as_before(value, case.arguments.get(name)) for name, value in arguments.items()}
         yield replace(case, arguments=laid_out)
 

@@ -27,5 +27,5 @@ FORM = Form(
 
 
 def emit(interface: Interface, templates: Path) -> Plan:
-    """`cuda/elementwise_<family>.cu`. Raises `Failure` where a kernel cannot be printed."""
+    """`cuda/<family>.cu`. Raises `Failure` where a kernel cannot be printed."""
     return Plan(elementwise_files(interface, templates, FORM))

@@ -29,7 +29,7 @@ struct Variable {
 };
 
 // clang-format off
-constexpr std::array<Variable, 89> kVariables = {{
+constexpr std::array<Variable, 90> kVariables = {{
     {"DIOPIGEN_CACHE", "", false, 0, 0, ""},
     {"DIOPIGEN_TRACEBACK", "", false, 0, 0, ""},
     {"DIOPI_VENDOR_LIBRARY", "", false, 0, 0, ""},
@@ -103,6 +103,7 @@ constexpr std::array<Variable, 89> kVariables = {{
     {"DIOPI_SOURCE_FAULTS", "", false, 0, 0, ""},
     {"DIOPIGEN_TORCH_TESTS", "whole", false, 0, 0, ""},
     {"DIOPIGEN_REQUIRE_TOOLS", "", false, 0, 0, ""},
+    {"DIOPIGEN_VISION_PYTHON", "", false, 0, 0, ""},
     {"DIOPIGEN_ADAPTOR_SANITIZED", "0|1", false, 0, 0, ""},
     {"DIOPIGEN_INCLUDE_DIR", "", false, 0, 0, ""},
     {"DIOPI_CPU_TEST_BUILD", "", false, 0, 0, ""},
