@@ -118,6 +118,7 @@ class AtenCalls:
         try:
             return compiled(*arguments, **keywords)
         except torch._dynamo.exc.Unsupported as error:
+            # Run without a graph it would pass as compiled: the suite counts it as unimplemented, with this reason.
             raise NotImplementedError(f"torch.compile has no graph for it: {first_line(error)}") from None
 
 
