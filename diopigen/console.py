@@ -46,6 +46,8 @@ class Session:
         """True if findings as text are those that need action: notes are counted."""
         self.sink = _sink()
         self._loaded: Loaded | None = None
+        self.has_all_functions = True
+        """False if `load` returns some functions only."""
         self._keys: dict[str, str] = {}
         self._digests: dict[tuple[Path, ...], str] = {}
         """Digests of folders: reading them takes as long as many commands do."""
@@ -89,6 +91,7 @@ class Session:
             return replace(loaded, interface=narrowed(loaded.interface, ops))
 
         self._loaded = self.cached("some-functions", folders, (*words, *sorted(ops)), work)
+        self.has_all_functions = False
         with contextlib.suppress(OSError):
             self._keys["interface"] = self._digest(folders, words)
 

@@ -91,7 +91,7 @@ class Selection:
             interface, ops=self.ops, families=self.family, dtypes=self.dtype, axes=self.axis, models=self.model,
             tables=session.models() if self.model else (),
             small=None if self.model else session.small_calls(functions if len(functions) <= _FEW else None),
-            derived=StoredCases(interface, session.interface_key).of,
+            derived=StoredCases(interface, session.interface_key, is_whole=session.has_all_functions).of,
         )  # fmt: skip
 
 

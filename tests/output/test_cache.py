@@ -14,6 +14,7 @@ import pytest
 from sampling import first
 
 from diopigen import api
+from diopigen.commands.conformance_options import Selection
 from diopigen.conformance.cases.suite import tested
 from diopigen.console import Session
 from diopigen.diagnostics import Sink
@@ -226,3 +227,11 @@ def test_a_command_on_one_function_reads_no_other(tmp_path: Path, monkeypatch: p
     assert name in [function.name for function in session.load().interface.functions]
     assert len(session.load().interface.functions) < len(whole.functions)
     assert session.interface_key == cache.key_of((session.workspace().spec,), (session.workspace().spec_name,))
+
+
+def test_the_cases_of_some_functions_are_not_stored_as_those_of_all(cache_folder: Path) -> None:
+    session = Session(None)
+    session.load_some(["diopiSoftmax"])
+    Selection(ops=("diopiSoftmax",), family=(), dtype=(), axis=("recipe",), model=()).cases(session)
+    assert session.interface_key is not None
+    assert not [path for path in cache_folder.iterdir() if path.name.startswith("cases-")]
