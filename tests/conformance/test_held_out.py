@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from diopigen.conformance.cases import suite
 from diopigen.conformance.cases.held_out import HeldOut, smallest
-from diopigen.conformance.model import SUCCESS, Case, operands_of
+from diopigen.conformance.cases.legal import LegalCalls
+from diopigen.conformance.model import SUCCESS, Case, Value, operands_of
 from diopigen.ir.model import Function, Interface
 
 FEW = 25
@@ -37,6 +40,26 @@ def test_calls_are_legal(interface: Interface, functions: list[Function]) -> Non
         for case in drawn.of(function, 3):
             assert case.expect == SUCCESS and case.axis == "held-out"
             assert all(size >= 0 for one in operands_of(case.arguments.values()) for size in one.shape)
+
+
+def test_no_predicate_is_asked_about_more_elements_than_a_call_may_have(
+    interface: Interface, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sizes of several dimensions multiply: a call of five dimensions would have billions."""
+    asked = []
+    admits = LegalCalls.admits
+
+    def recorded(self: LegalCalls, arguments: Mapping[str, Value]) -> bool:
+        asked.extend(math.prod(one.shape) for one in operands_of(arguments.values()))
+        return admits(self, arguments)
+
+    monkeypatch.setattr(LegalCalls, "admits", recorded)
+    function = interface.function("diopiRoiawarePool3dBackwardMmcv")
+    assert function is not None
+    drawn = HeldOut(interface, 0)
+    (case, *_) = (case for case in suite.cases_of(interface, function) if case.axis == "recipe")
+    assert drawn.of(function, 6) and drawn.enlarged(function, case, 61) is None
+    assert 0 < max(asked) <= 1 << 20
 
 
 def test_a_failing_call_becomes_small(interface: Interface) -> None:

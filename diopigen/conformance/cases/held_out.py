@@ -31,6 +31,8 @@ _EXCLUDED = frozenset({"large", "model", "distribution"})
 """Axes whose calls depend on their sizes."""
 _ELEMENTS = 1 << 16
 """Elements of a tensor at most."""
+_ENLARGED = 1 << 20
+"""The same of a call with other sizes by a factor."""
 _WORK = 1 << 22
 """Elements of a tensor times a number that has become a new size, at most: a number may multiply the work."""
 _HALF_BITS = 7
@@ -82,10 +84,11 @@ class HeldOut:
         return None
 
     def enlarged(self, function: Function, case: Case, factor: int) -> Case | None:
-        """A legal call of a function with all sizes but 1 that many times as large; None where it would be none."""
+        """A legal call of a function with all sizes but 1 that many times as large; None where it would be none, or
+        has too many elements."""
         origin = self._origin(function)
         sizes = {size: size * factor for one in _read(function, case.arguments) for size in one.shape if size > 1}
-        arguments = with_sizes(origin, case, sizes, lambda _: True)
+        arguments = with_sizes(origin, case, sizes, lambda _: True, most=_ENLARGED)
         return None if arguments is None else replace(case, id=f"{case.id}-x{factor}", arguments=arguments)
 
     def find(self, case_id: str) -> Case | None:
@@ -207,16 +210,25 @@ def _as_before(value: Value, before: Value) -> Value:
 
 
 def with_sizes(
-    origin: Origin, case: Case, sizes: Sizes, follows: Callable[[Parameter], bool], lead: int = 0
+    origin: Origin,
+    case: Case,
+    sizes: Sizes,
+    follows: Callable[[Parameter], bool],
+    lead: int = 0,
+    most: float = math.inf,
 ) -> Arguments | None:
     """The arguments with other sizes, outputs as they follow; None where that is no legal call. Tensors of the highest
-    rank have one more dimension of size `lead` in front, if this is not 0."""
+    rank have one more dimension of size `lead` in front, if this is not 0. A call whose operands have more elements
+    than `most` is none: a predicate is not asked about them."""
     counts = {param.count for param in origin.function.params}
     rank = max((len(one.shape) for one in _read(origin.function, case.arguments)), default=0)
 
     def shape_of(shape: Sequence[int]) -> tuple[int, ...]:
         more = (lead,) if lead and len(shape) == rank else ()
-        return (*more, *(sizes.get(size, size) for size in shape))
+        found = (*more, *(sizes.get(size, size) for size in shape))
+        if math.prod(found) > most:
+            raise RecipeError(f"a tensor has more than {most} elements")
+        return found
 
     recipe: dict[str, Argument] = {}
     try:
@@ -270,7 +282,7 @@ class _Change:
     def arguments(self) -> Arguments | None:
         """The arguments of the new call; None where the draw is no legal call."""
         sizes, lead = self._sizes(), int(self.draw.integers(1, 6)) if self._chance(6) else 0
-        found = with_sizes(self.origin, self.base, sizes, lambda _: self._chance(2), lead)
+        found = with_sizes(self.origin, self.base, sizes, lambda _: self._chance(2), lead, _ELEMENTS)
         largest = max((math.prod(one.shape) for one in operands_of(found.values())), default=0) if found else 0
         if found is None or largest > _ELEMENTS or largest * self._largest_number(found) > _WORK:
             return None

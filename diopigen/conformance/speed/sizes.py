@@ -88,7 +88,7 @@ def _scaled(origin: Origin, bases: Sequence[Case], elements: int) -> Case | None
             return base
         for sizes in _ways(base, elements):
             for follows in (_follows, _stays):
-                arguments = with_sizes(origin, base, sizes, follows)
+                arguments = with_sizes(origin, base, sizes, follows, most=elements * _NEAR)
                 if arguments is None:
                     continue
                 case = replace(base, arguments=arguments)
