@@ -24,6 +24,9 @@ _CONFUSABLE = {(OR, AND), (BIT_OR, BIT_XOR), (BIT_OR, BIT_AND), (BIT_XOR, BIT_AN
 
 NAMED_OPERATORS = {"//": "floor_divide", "%": "remainder", "**": "power"}
 """Operators of the expression language that C++ has no operator for."""
+OF_ELEMENTS = {"and": "both", "or": "either"}
+"""Functions for operators of elements. The right side of `&&` is a branch: it is not computed for several elements at
+once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from diopigen.emit.cpp_text import (
     COMPARISONS,
     LOGICAL,
     NAMED_OPERATORS,
+    OF_ELEMENTS,
     OR,
     PREFIX,
     TERNARY,
@@ -145,7 +146,7 @@ class ElementPrinter:
     def binary(self, operator: str, left: Printed, right: Printed) -> Printed:
         """An infix operator of two values."""
         if operator in LOGICAL:
-            return infix(operator, self.as_bool(left), self.as_bool(right), "bool")
+            return Printed(f"{OF_ELEMENTS[operator]}({self.as_bool(left).text}, {self.as_bool(right).text})", "bool")
         if operator in ("/", "**", "//", "%"):
             left, right, kind = self.element(left), self.element(right), "element"
         else:

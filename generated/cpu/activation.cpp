@@ -53,7 +53,7 @@ struct HardtanhBackwardLoop {
         const T max_val = block.constant<T>(1);
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
-            grad_input[i] = where(input[i] <= min_val || input[i] >= max_val, T(0), grad_output[i]);
+            grad_input[i] = where(either(input[i] <= min_val, input[i] >= max_val), T(0), grad_output[i]);
         }
     }
 };

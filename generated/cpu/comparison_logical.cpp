@@ -23,7 +23,7 @@ struct LogicalAndLoop {
         Bool* out = block.output<Bool>(0);
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
-            out[i] = Bool(is_true(input[i]) && is_true(other[i]));
+            out[i] = Bool(both(is_true(input[i]), is_true(other[i])));
         }
     }
 };
@@ -37,7 +37,7 @@ struct LogicalOrLoop {
         Bool* out = block.output<Bool>(0);
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
-            out[i] = Bool(is_true(input[i]) || is_true(other[i]));
+            out[i] = Bool(either(is_true(input[i]), is_true(other[i])));
         }
     }
 };

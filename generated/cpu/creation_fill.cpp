@@ -22,7 +22,7 @@ struct FillLoop {
         const T value = block.constant<T>(0);
         DIOPI_CPU_INDEPENDENT
         for (int64_t i = 0; i < block.count; ++i) {
-            input[i] = value;
+            input[i] = copy_of(value);
         }
     }
 };

@@ -45,7 +45,7 @@ struct HardtanhBackwardLoop {
         auto& grad_input = item.output<T>(0);
         const T min_val = item.constant<T>(0);
         const T max_val = item.constant<T>(1);
-        grad_input = where(input <= min_val || input >= max_val, T(0), grad_output);
+        grad_input = where(either(input <= min_val, input >= max_val), T(0), grad_output);
     }
 };
 

@@ -19,7 +19,7 @@ struct LogicalAndLoop {
         const auto input = item.input<T>(0);
         const auto other = item.input<T>(1);
         auto& out = item.output<Bool>(0);
-        out = Bool(is_true(input) && is_true(other));
+        out = Bool(both(is_true(input), is_true(other)));
     }
 };
 
@@ -31,7 +31,7 @@ struct LogicalOrLoop {
         const auto input = item.input<T>(0);
         const auto other = item.input<T>(1);
         auto& out = item.output<Bool>(0);
-        out = Bool(is_true(input) || is_true(other));
+        out = Bool(either(is_true(input), is_true(other)));
     }
 };
 

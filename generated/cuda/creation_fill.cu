@@ -18,7 +18,7 @@ struct FillLoop {
     DIOPI_DEVICE static void run(Item& item) {
         auto& input = item.output<T>(0);
         const T value = item.constant<T>(0);
-        input = value;
+        input = copy_of(value);
     }
 };
 

@@ -109,6 +109,9 @@ def loop_text(group: Group, form: Form = FORM) -> LoopText:
         local = f"{name}_value" if several else ""
         statements.append(Statement(local or name + subscript, formula.expression, is_store=not several))
         kind = fit(statements, printer, len(statements) - 1, 16)
+        value = statements[-1].printed
+        if value is not None and kind == "element" and any(value.text == one.name for one in printer.constants):
+            statements[-1].printed = Printed(f"copy_of({value.text})", kind)
         printed.append(Printed(local, kind))
     results = tuple("element" if value.kind == "integer" else value.kind for value in printed)
     lines = [statement.line(form.types("bool")) for statement in statements]

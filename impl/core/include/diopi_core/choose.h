@@ -32,6 +32,14 @@ DIOPI_HOST_DEVICE inline double where(bool condition, double first, double secon
     std::memcpy(&result, &selected, sizeof(result));
     return result;
 }
+// Of integers by their numbers: GCC takes a choice between objects for a branch.
+template <typename I>
+DIOPI_HOST_DEVICE inline Integer<I> where(bool condition, Integer<I> first, Integer<I> second) {
+    return Integer<I>(condition ? first.value : second.value);
+}
+DIOPI_HOST_DEVICE inline Bool where(bool condition, Bool first, Bool second) {
+    return Bool(condition ? first.value : second.value);
+}
 template <typename T, std::enable_if_t<!is_float_type<T>, int> = 0>
 DIOPI_HOST_DEVICE inline T where(bool condition, T first, T second) {
     return condition ? first : second;
@@ -39,6 +47,20 @@ DIOPI_HOST_DEVICE inline T where(bool condition, T first, T second) {
 template <typename T>
 DIOPI_HOST_DEVICE inline T where(Bool condition, T first, T second) {
     return where(static_cast<bool>(condition), first, second);
+}
+
+// Both conditions, or either, without a branch.
+DIOPI_HOST_DEVICE inline bool both(bool one, bool other) { return one & other; }
+DIOPI_HOST_DEVICE inline bool either(bool one, bool other) { return one | other; }
+
+// A value as one that was computed: GCC does not store copies of an object several at once.
+template <typename T>
+DIOPI_HOST_DEVICE inline T copy_of(T x) {
+    return x;
+}
+template <typename I>
+DIOPI_HOST_DEVICE inline Integer<I> copy_of(Integer<I> x) {
+    return Integer<I>(x.value);
 }
 
 }  // namespace diopigen::core

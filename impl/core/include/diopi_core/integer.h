@@ -119,8 +119,8 @@ struct Bool {
 
     friend constexpr bool operator==(Bool a, Bool b) { return bool(a) == bool(b); }
     friend constexpr bool operator!=(Bool a, Bool b) { return bool(a) != bool(b); }
-    friend constexpr bool operator<(Bool a, Bool b) { return !a && bool(b); }
-    friend constexpr bool operator<=(Bool a, Bool b) { return !a || bool(b); }
+    friend constexpr bool operator<(Bool a, Bool b) { return bool(a) < bool(b); }
+    friend constexpr bool operator<=(Bool a, Bool b) { return bool(a) <= bool(b); }
     friend constexpr bool operator>(Bool a, Bool b) { return b < a; }
     friend constexpr bool operator>=(Bool a, Bool b) { return b <= a; }
 };

@@ -243,6 +243,9 @@ template <typename T>
 DIOPIGEN_DEVICE T where(bool condition, T yes, T no) {
     return condition ? yes : no;
 }
+// Both conditions, or either, without a branch.
+DIOPIGEN_DEVICE inline bool both(bool one, bool other) { return one & other; }
+DIOPIGEN_DEVICE inline bool either(bool one, bool other) { return one | other; }
 template <typename T>
 DIOPIGEN_DEVICE bool isTrue(T x) {
     return x != T(0);

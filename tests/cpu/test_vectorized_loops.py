@@ -1,0 +1,46 @@
+"""The loops of elementwise kernels compute many elements with one instruction, wherever the processor can."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import subprocess
+
+import pytest
+from cpu_build import selected, shared_libraries
+
+pytestmark = pytest.mark.skipif(
+    selected() != "released" or platform.machine() != "x86_64" or shutil.which("objdump") is None,
+    reason="reads the instructions of the released build for x86-64, which `make conformance` tests",
+)
+LOOP = re.compile(r"(\w+)Loop::run<(.*?)\s*>\(.*\[clone \.arch_x86_64_v([34])\]>:")
+"""A loop for AVX2 (v3) or AVX-512 (v4), of an operator and a type."""
+COMPLEX = "std::complex"
+SCALAR = {
+    "Arange": "AVX2 has no instruction that makes a double of a whole number of 64 bits",
+    "Div": "there is no instruction that divides integers",
+    "PowTensor": "powers of integers are loops of products",
+    "RemainderTensor": "there is no instruction that divides integers",
+    "Erfinv": "in double through functions of the C library",
+    "Polar": "in double through functions of the C library",
+}
+"""Operators of which some type has a loop of single elements, and why."""
+
+
+def is_scalar(lines: list[str]) -> bool:
+    """Returns whether instructions have no vectors. A loop that jumps at once has the code of another one, and memset
+    and memcpy have vectors of their own."""
+    text = "\n".join(lines)
+    return not ("ymm" in text or "zmm" in text or "<mem" in text or "\tjmp" in lines[0])
+
+
+def test_loops_have_vectors() -> None:
+    command = ["objdump", "-dC", "--no-show-raw-insn", str(shared_libraries()[1])]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    functions = [block.splitlines() for block in done.stdout.split("\n\n")]
+    loops = [(match.groups(), lines) for first, *lines in functions if lines and (match := LOOP.search(first))]
+    assert len(loops) > 500
+    scalar = sorted(loop for loop, lines in loops if is_scalar(lines))
+    assert not [one for one in scalar if one[0] not in SCALAR and COMPLEX not in one[1]]
+    assert {name for name, _, _ in scalar} >= SCALAR.keys()
