@@ -42,6 +42,8 @@ def _overloads(subject: Subject, function: Function, fused: FusedOverload, sink:
             sink.error("bad-fusion", message, fused.span, fix=fix)
         return found
     schema = schema_of(subject.interface, fused.name)
+    if fused.name in subject.interface.aten.damaged:
+        return []
     if schema is None:
         fix = did_you_mean(fused.name, subject.interface.aten.schemas) or "see native_functions.yaml of torch"
         message = f"{function.name}: {subject.interface.aten.torch} has no overload '{fused.name}'"

@@ -69,6 +69,8 @@ class Aten:
     needed: frozenset[str] = frozenset()
     handwritten: tuple[HandwrittenKernel, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    damaged: frozenset[str] = frozenset()
+    """Overloads whose schema could not be read, which is reported."""
 
     @property
     def torch(self) -> str:
