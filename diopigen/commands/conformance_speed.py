@@ -20,7 +20,7 @@ from diopigen.commands.conformance_options import (
     spec_option,
     unknown_seed,
 )
-from diopigen.commands.conformance_running import counted
+from diopigen.commands.conformance_running import until_interrupted
 from diopigen.commands.conformance_vendor import vendor_options, vendor_side
 from diopigen.commands.grouped import Grouped, group
 from diopigen.console import INTERRUPTED, Session
@@ -108,7 +108,7 @@ def speed(
         None if other is None else setup(libraries_of(session, other, None), _here(execution)),
         cache=cache,
     )
-    rows, is_interrupted = counted(comparison.rows(calls), len(calls), "calls")
+    rows, is_interrupted = until_interrupted(comparison.rows(calls), len(calls), "calls")
     opened = comparison.end()
     score = Score(
         rows,
