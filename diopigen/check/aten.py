@@ -8,7 +8,8 @@ from diopigen.check.rule import Subject
 from diopigen.check.types import misfit
 from diopigen.diagnostics import Note, Sink, Span, did_you_mean
 from diopigen.ir.aten import AtenSchema, kinds_of, parse_schema
-from diopigen.ir.model import Function, Overload
+from diopigen.ir.aten_model import Overload
+from diopigen.ir.model import Function
 from diopigen.ir.types import TENSORS
 
 RULES = {

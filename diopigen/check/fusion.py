@@ -5,7 +5,8 @@ from __future__ import annotations
 from diopigen.check.rule import Subject
 from diopigen.diagnostics import Note, Sink, Span, did_you_mean
 from diopigen.emit.torch.schema import functional_overloads, schema_of
-from diopigen.ir.model import Function, FusedOverload
+from diopigen.ir.aten_model import FusedOverload
+from diopigen.ir.model import Function
 
 RULES = {
     "bad-fusion": "What compiled graphs fuse is an overload of ATen that writes nothing, fused by one operator.",
