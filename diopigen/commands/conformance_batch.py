@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from diopigen.commands.conformance_options import Tested, family_option, library_options, ops_option, spec_option
+from diopigen.commands.conformance_options import Tested, family_option, library_options, ops_option
 from diopigen.commands.conformance_running import one_setup, results_of
 from diopigen.commands.conformance_vendor import vendor_options, vendor_side
 from diopigen.commands.grouped import Grouped
-from diopigen.console import INTERRUPTED, Session
+from diopigen.console import INTERRUPTED, Session, spec_option
 
 if TYPE_CHECKING:
     from diopigen.conformance.run.execution import Execution
@@ -32,7 +32,7 @@ def batch(
     impl: str | None,
     chip_file: str | None,
     json_file: str | None,
-    spec: str | None,
+    session: Session,
 ) -> None:
     """Compute some rows of a batch without the others, and compare the bytes of their results: a table by function.
 
@@ -43,7 +43,6 @@ def batch(
     from diopigen.conformance.report.batch import table
     from diopigen.conformance.run.batch import BatchCheck
 
-    session = Session(spec, None, "text", False)
     interface = session.load().interface
     functions = matching(interface, ops, family)
     declared = vendor_side(session, impl, chip_file).accuracy

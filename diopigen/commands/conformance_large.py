@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from diopigen.commands.conformance_options import Tested, family_option, library_options, ops_option, spec_option
+from diopigen.commands.conformance_options import Tested, family_option, library_options, ops_option
 from diopigen.commands.conformance_running import one_setup, results_of
 from diopigen.commands.grouped import Grouped, group
-from diopigen.console import INTERRUPTED, Session
+from diopigen.console import INTERRUPTED, Session, spec_option
 
 if TYPE_CHECKING:
     from diopigen.conformance.run.execution import Execution
@@ -38,7 +38,7 @@ def large(
     family: tuple[str, ...],
     elements: int,
     json_file: str | None,
-    spec: str | None,
+    session: Session,
 ) -> None:
     """Call each function once with a tensor of more than 2^31 elements, of the dtype that needs the least memory.
 
@@ -51,7 +51,6 @@ def large(
     from diopigen.conformance.report.large import table
     from diopigen.conformance.run.large import LargeCheck
 
-    session = Session(spec, None, "text", False)
     interface = session.load().interface
     functions = matching(interface, ops, family)
     libraries, names = tested.libraries(session), [one.name for one in functions]
