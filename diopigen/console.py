@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import click
 
@@ -273,15 +274,33 @@ verbose_option = click.option("-v", "--verbose", is_flag=True, help="Show notes 
 
 
 def common_options(command: _Command) -> _Command:
-    """The options that every command takes."""
+    """The options that every command takes, passed as `session`."""
     options = (
-        click.option("--spec", metavar="DIR", help="Folder of the spec (default: ./specs, else the built-in one)."),
+        _SPEC,
         click.option("--templates", metavar="DIR", help="Folder of the templates (default: the built-in ones)."),
         click.option(
             "--format", "output_format", type=click.Choice(FORMATS), default="text", help="How findings are shown."
         ),
         click.option("--strict/--no-strict", default=False, help="Let warnings fail the run."),
     )
+    called = _with_session(command, "spec", "templates", "output_format", "strict")
     for option in reversed(options):
-        command = option(command)
-    return command
+        called = option(called)
+    return called
+
+
+def spec_option(command: _Command) -> _Command:
+    """The folder of the spec alone, passed as `session`."""
+    return _SPEC(_with_session(command, "spec"))
+
+
+_SPEC = click.option("--spec", metavar="DIR", help="Folder of the spec (default: ./specs, else the built-in one).")
+
+
+def _with_session(command: _Command, *options: str) -> _Command:
+    @functools.wraps(command)
+    def called(*args: Any, **named: Any) -> Any:
+        session = Session(**{name: named.pop(name) for name in options})
+        return command(*args, session=session, **named)
+
+    return cast(_Command, called)

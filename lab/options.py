@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from diopigen.commands.conformance_options import spec_option, with_options
+from diopigen.commands.conformance_options import with_options
+from diopigen.console import spec_option
 
 if TYPE_CHECKING:
     from lab.mutation.model import Mutant

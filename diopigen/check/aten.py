@@ -8,7 +8,8 @@ from diopigen.check.rule import Subject
 from diopigen.check.types import misfit
 from diopigen.diagnostics import Note, Sink, Span, did_you_mean
 from diopigen.ir.aten import AtenSchema, kinds_of, parse_schema
-from diopigen.ir.model import Function, Overload
+from diopigen.ir.aten_model import Overload
+from diopigen.ir.model import Function
 from diopigen.ir.types import TENSORS
 
 RULES = {
@@ -39,10 +40,10 @@ def check(subject: Subject, sink: Sink) -> None:
                 continue
             first[overload.name] = (function.name, overload.span)
             text = schemas.get(overload.name)
-            if text is None:
-                _report_unknown(subject, function, overload, packets, sink)
-            else:
+            if text is not None:
                 _check_fit(subject, function, overload, text, sink)
+            elif overload.name not in subject.interface.aten.damaged:
+                _report_unknown(subject, function, overload, packets, sink)
 
 
 def _report_unknown(
@@ -59,10 +60,7 @@ def _report_unknown(
 
 
 def _check_fit(subject: Subject, function: Function, overload: Overload, text: str, sink: Sink) -> None:
-    try:
-        schema = parse_schema(text)
-    except ValueError:
-        return  # reported where the schema is
+    schema = parse_schema(text)
     problem = _problem(function, schema)
     if problem:
         fix = "name the overload under the variant that it fits"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from diopigen.check.rule import Subject
 from diopigen.contract.kinds import Kinds
 from diopigen.diagnostics import Sink, Span, did_you_mean
-from diopigen.ir.model import Formula, Function, Parameter
+from diopigen.ir.clauses import Formula
+from diopigen.ir.model import Function, Parameter
 
 RULES = {
     "bad-buffer": "A buffer has a number of elements and a parameter that is their dtype, in terms of what there is.",

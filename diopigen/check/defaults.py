@@ -9,7 +9,8 @@ from diopigen.check.types import misfit
 from diopigen.contract.arguments import Described, Scalar
 from diopigen.contract.evaluate import Arguments
 from diopigen.diagnostics import Sink, Span
-from diopigen.ir.model import Default, Function, Parameter
+from diopigen.ir.clauses import Default
+from diopigen.ir.model import Function, Parameter
 
 EVALUATES = True
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from diopigen.check.rule import Subject
 from diopigen.diagnostics import Sink, Span, did_you_mean
+from diopigen.ir.clauses import Formula
 from diopigen.ir.kernels import CONSTANTS, KERNEL_FUNCTIONS, KernelFunction
-from diopigen.ir.model import BASE, DtypeList, Formula, Function, Latitude, Parameter
+from diopigen.ir.model import BASE, DtypeList, Function, Latitude, Parameter
 from diopigen.ir.types import NUMBERS
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary, head_length, walk
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from diopigen.check.rule import Subject
 from diopigen.diagnostics import Note, Sink, Span, did_you_mean
 from diopigen.emit.torch.schema import functional_overloads, schema_of
-from diopigen.ir.model import Function, FusedOverload
+from diopigen.ir.aten_model import FusedOverload
+from diopigen.ir.model import Function
 
 RULES = {
     "bad-fusion": "What compiled graphs fuse is an overload of ATen that writes nothing, fused by one operator.",
@@ -42,6 +43,8 @@ def _overloads(subject: Subject, function: Function, fused: FusedOverload, sink:
             sink.error("bad-fusion", message, fused.span, fix=fix)
         return found
     schema = schema_of(subject.interface, fused.name)
+    if fused.name in subject.interface.aten.damaged:
+        return []
     if schema is None:
         fix = did_you_mean(fused.name, subject.interface.aten.schemas) or "see native_functions.yaml of torch"
         message = f"{function.name}: {subject.interface.aten.torch} has no overload '{fused.name}'"

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from diopigen.check.rule import Subject
 from diopigen.contract.kinds import Kinds
 from diopigen.diagnostics import Sink, Span, did_you_mean
-from diopigen.ir.model import BASE, Formula, Function
+from diopigen.ir.clauses import Formula
+from diopigen.ir.model import BASE, Function
 from diopigen.ir.types import TENSORS
 from diopigen.spec.grammar_operators import OPERATIONS
 

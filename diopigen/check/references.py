@@ -17,8 +17,9 @@ from diopigen.contract.functions import (
 from diopigen.contract.functions import Function as TableFunction
 from diopigen.contract.kinds import Kinds
 from diopigen.diagnostics import Correction, Sink, Span, did_you_mean
+from diopigen.ir.clauses import Formula, Key, OpenTies
 from diopigen.ir.keys import DIMENSIONED
-from diopigen.ir.model import DtypeRule, Formula, Function, Key, OpenTies, Parameter, ShapeList, ShapeRule
+from diopigen.ir.model import DtypeRule, Function, Parameter, ShapeList, ShapeRule
 from diopigen.ir.types import INTEGERS, TENSORS
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Unary, walk
 

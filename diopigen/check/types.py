@@ -7,8 +7,9 @@ import re
 from diopigen.check.rule import Subject, open_entry
 from diopigen.diagnostics import Sink, Span, did_you_mean
 from diopigen.header.stubs import is_c_word
+from diopigen.ir.clauses import Default
 from diopigen.ir.keys import KEY_TYPES
-from diopigen.ir.model import Default, Function, Parameter, ShapeList
+from diopigen.ir.model import Function, Parameter, ShapeList
 from diopigen.ir.naming import DIOPI
 from diopigen.ir.types import INTEGERS, TYPES
 

@@ -60,10 +60,7 @@ def adaptors(
     force: bool,
     stamp: str | None,
     depfile: str | None,
-    spec: str | None,
-    templates: str | None,
-    output_format: str,
-    strict: bool,
+    session: Session,
 ) -> None:
     """Write the shims that convert dtypes and layouts for a vendor's kernels (impl/NAME).
 
@@ -77,7 +74,6 @@ def adaptors(
     path = Path(directory)
     name = vendor or vendor_name(path)
     require_vendor_name(name)
-    session = Session(spec, templates, output_format, strict)
     where = session.workspace()
     interface = session.load().interface
     gc.freeze()  # the interface stays to the end; the collector would walk over it again and again
@@ -87,7 +83,7 @@ def adaptors(
     resolved = resolved_config(public, where, found, session.sink)
     if resolved is not None and public.headers:
         check_signatures(public, resolved, session.sink)
-    if strict:
+    if session.strict:
         session.sink = _with_warnings_as_errors(session.sink)
     if resolved is None or session.sink.has_errors:
         session.finish()

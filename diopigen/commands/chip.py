@@ -32,10 +32,7 @@ def chip(
     out: str | None,
     mode: str | None,
     force: bool,
-    spec: str | None,
-    templates: str | None,
-    output_format: str,
-    strict: bool,
+    session: Session,
 ) -> None:
     """Check the file of a chip (dtypes, layouts, native operators), and write the table for the simulated device.
 
@@ -48,7 +45,6 @@ def chip(
 
     if mode and out is None:
         raise click.UsageError(f"--{mode} needs --out, which says where the header lies")
-    session = Session(spec, templates, output_format, strict)
     interface = session.load().interface
     found = read_chip(Path(file), file, interface, session.sink)
     if found is None:
@@ -57,7 +53,7 @@ def chip(
     where = session.workspace()
     if where.has_own_spec:
         summary += f" (spec: {where.spec_name})"
-    if found.accuracy and output_format == "text":
+    if found.accuracy and session.output_format == "text":
         click.echo("\n".join(ruled(_accuracy(found, interface), left=(0, 2))))
     if out is None:
         session.finish(clean=summary)

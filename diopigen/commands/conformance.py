@@ -26,7 +26,6 @@ from diopigen.commands.conformance_options import (
     report_options,
     selection_options,
     shard_options,
-    spec_option,
     unknown_seed,
 )
 from diopigen.commands.conformance_running import (
@@ -40,7 +39,7 @@ from diopigen.commands.conformance_running import (
 )
 from diopigen.commands.conformance_vendor import vendor_options, vendor_side
 from diopigen.commands.grouped import Grouped, group
-from diopigen.console import INTERRUPTED, Session, show_findings
+from diopigen.console import INTERRUPTED, Session, show_findings, spec_option
 from diopigen.diagnostics import Sink
 
 if TYPE_CHECKING:
@@ -78,11 +77,11 @@ def list_cases(
     costs_file: str | None,
     failures_file: str | None,
     output_format: str,
-    spec: str | None,
+    session: Session,
 ) -> None:
     """List the cases."""
     with no_collection():
-        selected = selection.cases(Session(spec, None, "text", False))
+        selected = selection.cases(session)
         cases = parts_of(selected, shard, costs_file, failures_file).cases
     if output_format == "json":
         from diopigen.conformance.report.results import case_record
@@ -140,7 +139,7 @@ def run(
     exceptions_file: str | None,
     jobs: int | None,
     report: Report,
-    spec: str | None,
+    session: Session,
 ) -> None:
     """Run cases and print what came of them, function by function or family by family.
 
@@ -158,7 +157,6 @@ def run(
     from diopigen.conformance.run.locate import dispatch_library
     from diopigen.conformance.run.provenance import provenance
 
-    session = Session(spec, None, "text", False)
     libraries, seed = tested.libraries(session), tested.seed
     if selection.ops and binding == "c" and not (selection.family or selection.model or impl or exceptions_file):
         session.load_some(selection.ops)
@@ -263,7 +261,7 @@ def repro(
     execution: Execution,
     impl: str | None,
     chip_file: str | None,
-    spec: str | None,
+    session: Session,
 ) -> None:
     """Run one case alone and print its operands, what was expected and what came.
 
@@ -276,7 +274,6 @@ def repro(
     from diopigen.conformance.report.results import ending_text, failure_text
     from diopigen.conformance.run.runner import Fleet
 
-    session = Session(spec, None, "text", False)
     libraries = tested.libraries(session)
     drawn = HeldOut(session.load().interface, tested.seed).find(case_id)
     case = drawn or find(session.load().interface, case_id, session.models())

@@ -22,7 +22,6 @@ from diopigen.commands.conformance_options import (
     seed_option,
     selection_options,
     shard_options,
-    spec_option,
     unknown_seed,
 )
 from diopigen.commands.conformance_running import (
@@ -33,7 +32,7 @@ from diopigen.commands.conformance_running import (
     waived,
 )
 from diopigen.commands.grouped import Grouped
-from diopigen.console import Session
+from diopigen.console import Session, spec_option
 
 if TYPE_CHECKING:
     from diopigen.conformance.model import Case
@@ -109,7 +108,7 @@ def aten(
     with_known_faults: bool,
     jobs: int | None,
     report: Report,
-    spec: str | None,
+    session: Session,
 ) -> None:
     """Run the cases on a device of PyTorch: each through every overload of ATen that the spec names for its function.
 
@@ -126,7 +125,6 @@ def aten(
     from diopigen.conformance.run.provenance import provenance
     from diopigen.conformance.run.runner import Fleet
 
-    session = Session(spec, None, "text", False)
     interface = session.load().interface
     if operators is not None:
         interface = with_operators(interface, operators, session.sink)

@@ -153,7 +153,7 @@ def resumed(
     """Runs what a recording does not hold yet, and puts both together; without one, all."""
     if cards.resume is None:
         return _described(run(cases, fleet), head)
-    from diopigen.conformance.run.reading import counted
+    from diopigen.conformance.run.reading import with_counts
     from diopigen.conformance.run.recorder import open_recording
 
     recorder, found = open_recording(Path(cards.resume), head)
@@ -178,7 +178,7 @@ def resumed(
         library_version=results.library_version or found.library_version,
         endings=(*found.endings, *results.endings),
     )
-    return counted(_described(results, head))
+    return with_counts(_described(results, head))
 
 
 _MOST_WORKERS = 64

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from diopigen.commands import completion
-from diopigen.commands.conformance_options import libraries_of, ops_option, spec_option, tested_options
-from diopigen.console import Session
+from diopigen.commands.conformance_options import libraries_of, ops_option, tested_options
+from diopigen.console import Session, spec_option
 from diopigen.ir.model import Interface
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def collectives(
     axis: tuple[str, ...],
     failures: int,
     json_file: str | None,
-    spec: str | None,
+    session: Session,
 ) -> None:
     """Run the cases of collectives, with a process for each rank, and print what came of them."""
     from diopigen.conformance.collectives.cases import cases, ended
@@ -48,7 +48,6 @@ def collectives(
     from diopigen.conformance.collectives.report import text, to_json
     from diopigen.conformance.collectives.worker import RankSetup
 
-    session = Session(spec, None, "text", False)
     interface = session.load().interface
     bare = _bare(interface)
     library, host = libraries_of(session, lib, runtime)

@@ -10,8 +10,7 @@ from pathlib import Path
 import click
 
 from diopigen.commands.conformance_cards import costs_of
-from diopigen.commands.conformance_options import spec_option
-from diopigen.console import Session
+from diopigen.console import Session, spec_option
 
 _format_option = click.option(
     "--format", "output_format", type=click.Choice(("text", "json")), default="text", help="Form."
@@ -114,14 +113,13 @@ def show(file: str, output_format: str) -> None:
 @click.argument("file", metavar="HISTORY")
 @click.option("--out", required=True, metavar="FILE", help="The page to write: one HTML file.")
 @spec_option
-def page(file: str, out: str, spec: str | None) -> None:
+def page(file: str, out: str, session: Session) -> None:
     """Write the trends as a page that needs no server."""
     from diopigen.conformance.history.page import to_html
     from diopigen.conformance.history.store import opened
     from diopigen.conformance.history.trends import trends
     from diopigen.output.depfile import write_if_changed
 
-    session = Session(spec, None, "text", False)
     with opened(Path(file)) as store:
         found = trends(store)
     write_if_changed(Path(out), to_html(found, session.workspace().templates).encode())

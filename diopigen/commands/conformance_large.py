@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
-from diopigen.commands.conformance_options import Tested, family_option, library_options, ops_option, spec_option
-from diopigen.commands.conformance_running import counted, one_by_one, one_setup
+from diopigen.commands.conformance_options import Tested, family_option, library_options, ops_option
+from diopigen.commands.conformance_running import one_setup, results_of
 from diopigen.commands.grouped import Grouped, group
-from diopigen.console import INTERRUPTED, Session
+from diopigen.console import INTERRUPTED, Session, spec_option
 
 if TYPE_CHECKING:
     from diopigen.conformance.run.execution import Execution
@@ -40,7 +38,7 @@ def large(
     family: tuple[str, ...],
     elements: int,
     json_file: str | None,
-    spec: str | None,
+    session: Session,
 ) -> None:
     """Call each function once with a tensor of more than 2^31 elements, of the dtype that needs the least memory.
 
@@ -49,23 +47,16 @@ def large(
 
     The exit code is 1 if a result is wrong or a call does not return.
     """
-    from pathlib import Path
-
     from diopigen.conformance.cases.suite import matching
     from diopigen.conformance.report.large import table
     from diopigen.conformance.run.large import LargeCheck
-    from diopigen.output.depfile import write_if_changed
 
-    session = Session(spec, None, "text", False)
     interface = session.load().interface
     functions = matching(interface, ops, family)
     libraries, names = tested.libraries(session), [one.name for one in functions]
     setup = one_setup(session, libraries, names, tested.seed, tested.limits, execution)
     memory = tested.memory_limit << 30
     check = LargeCheck(interface, seed=tested.seed, elements=elements, memory=memory, limit=tested.time_limit)
-    results, is_interrupted = counted(one_by_one(setup, functions, check.check), len(functions), "functions")
-    if json_file:
-        text = json.dumps([asdict(one) for one in results], indent=1) + "\n"
-        write_if_changed(Path(json_file), text.encode())
+    results, is_interrupted = results_of(setup, functions, check.check, json_file)
     click.echo(table(results), nl=False)
     sys.exit(INTERRUPTED if is_interrupted else int(any(one.is_broken for one in results)))

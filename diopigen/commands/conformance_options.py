@@ -165,11 +165,6 @@ def family_option(command: _Command) -> _Command:
     return completion.names_option("--family", metavar="F", what="A family", complete=completion.families)(command)
 
 
-def spec_option(command: _Command) -> _Command:
-    help_text = "Folder of the spec (default: ./specs, else the built-in one)."
-    return click.option("--spec", metavar="DIR", help=help_text)(command)
-
-
 def _names_option(name: str, complete: completion.Complete) -> Callable[[_Command], _Command]:
     return click.option(name, multiple=True, shell_complete=complete, hidden=True)
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from diopigen.commands.conformance_options import Selection, Tested, library_options, selection_options, spec_option
+from diopigen.commands.conformance_options import Selection, Tested, library_options, selection_options
 from diopigen.commands.conformance_running import one_setup
 from diopigen.commands.grouped import Grouped
-from diopigen.console import Session
+from diopigen.console import Session, spec_option
 
 if TYPE_CHECKING:
     from diopigen.conformance.run.execution import Execution
@@ -32,7 +32,7 @@ def bisect_order(
     selection: Selection,
     order: int,
     orders: int,
-    spec: str | None,
+    session: Session,
 ) -> None:
     """Call cases in one process in a random order, until one fails that passes alone, and reduce the ones before it.
 
@@ -43,7 +43,6 @@ def bisect_order(
     from diopigen.conformance.run.order import results_in_order, search, shuffled
     from diopigen.conformance.run.worker import Bench
 
-    session = Session(spec, None, "text", False)
     libraries = tested.libraries(session)
     interface = session.load().interface
     if case_ids:

@@ -10,16 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from diopigen.commands.conformance import exit_code
-from diopigen.commands.conformance_options import (
-    Report,
-    Selection,
-    report_options,
-    selection_options,
-    spec_option,
-    with_options,
-)
+from diopigen.commands.conformance_options import Report, Selection, report_options, selection_options, with_options
 from diopigen.commands.grouped import Grouped
-from diopigen.console import Session, show_findings
+from diopigen.console import Session, show_findings, spec_option
 
 if TYPE_CHECKING:
     pass
@@ -55,13 +48,12 @@ def show(
     file: str,
     report: Report,
     no_times: bool,
-    spec: str | None,
+    session: Session,
 ) -> None:
     """Show results that `conformance run --json` wrote, in any form."""
     from diopigen.conformance.run.merging import without_times
     from diopigen.conformance.run.reading import read_results
 
-    session = Session(spec, None, "text", False)
     results = read_results(Path(file))
     results = without_times(results) if no_times else results
     report.write(session, results)
@@ -78,7 +70,7 @@ def merge(
     allow_missing: bool,
     report: Report,
     no_times: bool,
-    spec: str | None,
+    session: Session,
 ) -> None:
     """Put the results of several machines together. Missing shards, cases without a result and cards that differ from
     others are findings."""
@@ -86,7 +78,6 @@ def merge(
     from diopigen.conformance.run.merging import without_times
     from diopigen.conformance.run.reading import read_results
 
-    session = Session(spec, None, "text", False)
     parts = {file: read_results(Path(file)) for file in files}
     results = merge_results(parts, session.sink, allow_missing=allow_missing)
     if session.sink.has_errors:
@@ -112,14 +103,13 @@ def coverage(
     output_format: str,
     holes: bool,
     strict: bool,
-    spec: str | None,
+    session: Session,
 ) -> None:
     """Say what the cases reach, function by dtype by axis, and name every hole."""
     from diopigen.conformance.cases.suite import matching, select
     from diopigen.conformance.report.coverage import coverage as coverage_of
     from diopigen.conformance.report.coverage import summary, text, to_record
 
-    session = Session(spec, None, "text", False)
     interface = session.load().interface
     tables = session.models()
     cases = select(
@@ -145,13 +135,12 @@ def coverage(
 @click.argument("file", metavar="EXCEPTIONS")
 @click.option("--out", metavar="FILE", help="Write the file (default: print it).")
 @spec_option
-def device_configs(file: str, out: str | None, spec: str | None) -> None:
+def device_configs(file: str, out: str | None, session: Session) -> None:
     """Known exceptions (YAML) as device_configs.py, for test runners that read diopi_configs.py."""
     from diopigen.conformance.report.device_configs import device_configs as text_of
     from diopigen.conformance.run.exceptions import read
     from diopigen.output.depfile import write_if_changed
 
-    session = Session(spec, None, "text", False)
     interface = session.load().interface
     known = read(Path(file), file, session.sink)
     if session.sink.has_errors:

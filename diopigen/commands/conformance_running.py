@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import Field, asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import click
 
@@ -29,13 +31,15 @@ if TYPE_CHECKING:
 _Item = TypeVar("_Item")
 
 
-class _HasCalled(Protocol):
+class _FunctionResult(Protocol):
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
     @property
     def is_broken(self) -> bool:
         """Returns whether the process may be broken by the calls."""
 
 
-_Result = TypeVar("_Result", bound=_HasCalled)
+_Result = TypeVar("_Result", bound=_FunctionResult)
 
 
 def started_ahead() -> Processes:
@@ -126,7 +130,20 @@ def one_setup(
     return Setup(interface, *paths_of(*libraries, execution), seed, limits[0], limits[1] << 30, execution=execution)
 
 
-def one_by_one(
+def results_of(
+    setup: Setup, functions: Sequence[Function], check: Callable[[Function, Calls], _Result], json_file: str | None
+) -> tuple[list[_Result], bool]:
+    """The results of functions, which are written to a file if it is named, and whether Ctrl-C ended the calls."""
+    from diopigen.output.depfile import write_if_changed
+
+    results, is_interrupted = until_interrupted(_one_by_one(setup, functions, check), len(functions), "functions")
+    if json_file:
+        text = json.dumps([asdict(one) for one in results], indent=1) + "\n"
+        write_if_changed(Path(json_file), text.encode())
+    return results, is_interrupted
+
+
+def _one_by_one(
     setup: Setup, functions: Sequence[Function], check: Callable[[Function, Calls], _Result]
 ) -> Iterator[_Result]:
     """Yields the results of functions that one process calls in turn; after one that breaks it another process does."""
@@ -182,7 +199,7 @@ def run_with_progress(
         )
 
 
-def counted(items: Iterable[_Item], total: int, noun: str) -> tuple[list[_Item], bool]:
+def until_interrupted(items: Iterable[_Item], total: int, noun: str) -> tuple[list[_Item], bool]:
     """The items until all are there or Ctrl-C comes, and whether it came. A line on standard error counts them: every
     ten seconds, or all the time on a terminal."""
     found: list[_Item] = []

@@ -17,13 +17,12 @@ from diopigen.commands.conformance_options import (
     libraries_of,
     library_options,
     ops_option,
-    spec_option,
     unknown_seed,
 )
-from diopigen.commands.conformance_running import counted
+from diopigen.commands.conformance_running import until_interrupted
 from diopigen.commands.conformance_vendor import vendor_options, vendor_side
 from diopigen.commands.grouped import Grouped, group
-from diopigen.console import INTERRUPTED, Session
+from diopigen.console import INTERRUPTED, Session, spec_option
 
 if TYPE_CHECKING:
     from diopigen.conformance.model import Case
@@ -67,7 +66,7 @@ def speed(
     impl: str | None,
     chip_file: str | None,
     json_file: str | None,
-    spec: str | None,
+    session: Session,
 ) -> None:
     """Time calls of a library by the clock of this process, and compare their outputs. Data is drawn from a random
     seed unless --seed sets it.
@@ -86,7 +85,6 @@ def speed(
     from diopigen.output.depfile import write_if_changed
 
     names = _sizes(sizes)
-    session = Session(spec, None, "text", False)
     interface = session.load().interface
     libraries = tested.libraries(session)
     seed = unknown_seed(tested.seed)
@@ -108,7 +106,7 @@ def speed(
         None if other is None else setup(libraries_of(session, other, None), _here(execution)),
         cache=cache,
     )
-    rows, is_interrupted = counted(comparison.rows(calls), len(calls), "calls")
+    rows, is_interrupted = until_interrupted(comparison.rows(calls), len(calls), "calls")
     opened = comparison.end()
     score = Score(
         rows,

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from diopigen.commands.conformance_options import executor_options, libraries_of, spec_option
+from diopigen.commands.conformance_options import executor_options, libraries_of
 from diopigen.commands.conformance_running import run_with_progress, started_ahead
 from diopigen.commands.grouped import Grouped
-from diopigen.console import Session
+from diopigen.console import Session, spec_option
 
 if TYPE_CHECKING:
     from diopigen.conformance.model import Case, CaseResult, Results
@@ -41,7 +41,7 @@ def verify(
     identity: str,
     sample: int,
     execution: Execution,
-    spec: str | None,
+    session: Session,
 ) -> None:
     """Check a report of `conformance run --output json=REPORT`: its signature (REPORT.sig), the digests of library,
     host runtime and spec, and the outcomes of some cases, which are run again."""
@@ -52,7 +52,6 @@ def verify(
 
     if bool(signers) != bool(identity):
         raise click.UsageError("--signers and --identity are given together")
-    session = Session(spec, None, "text", False)
     path = Path(report)
     results = read_results(path)
     lines = []

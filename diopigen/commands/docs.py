@@ -41,16 +41,12 @@ def docs(
     no_documents: bool,
     mode: str | None,
     force: bool,
-    spec: str | None,
-    templates: str | None,
-    output_format: str,
-    strict: bool,
+    session: Session,
 ) -> None:
     """Write the operator reference: a static site that opens from a file, with a page for each operator, family and
     document, a search, and on request the changes since another version."""
     from diopigen.emit.docs.pages import COMMAND, site
 
-    session = Session(spec, templates, output_format, strict)
     facts = _facts(session, reports, against, counted, _documents(session, documents, no_documents))
     plan = site(session.load().interface, facts, session.workspace().templates)
     checked = f"{out}: {len(plan)} files, all up to date"

@@ -36,10 +36,7 @@ def elementwise(
     chip_file: str | None,
     mode: str | None,
     force: bool,
-    spec: str | None,
-    templates: str | None,
-    output_format: str,
-    strict: bool,
+    session: Session,
 ) -> None:
     """Write elementwise kernels for a device that runs C++ functions, to IMPL_DIR/functions_elementwise.
 
@@ -54,7 +51,6 @@ def elementwise(
     path = Path(directory)
     name = vendor_name(path)
     require_vendor_name(name)
-    session = Session(spec, templates, output_format, strict)
     where = session.workspace()
     interface = session.load().interface
     by_hand = handwritten(interface, where, path, path / FOLDER, session.sink)

@@ -56,10 +56,7 @@ def check_proto(
     no_docs: bool,
     include_dirs: tuple[str, ...],
     verbose: bool,
-    spec: str | None,
-    templates: str | None,
-    output_format: str,
-    strict: bool,
+    session: Session,
 ) -> None:
     """Compare C headers with the spec, and their comments with themselves.
 
@@ -68,7 +65,6 @@ def check_proto(
     """
     from diopigen.header.check import check_headers
 
-    session = Session(spec, templates, output_format, strict)
     session.hides_notes = not verbose
     interface = session.load().interface
     paths = [Path(header) for header in headers] or sorted(Path(GENERATED_HEADERS).glob("*.h"))
@@ -92,10 +88,7 @@ def check_impl(
     macros: tuple[str, ...],
     list_functions: bool,
     verbose: bool,
-    spec: str | None,
-    templates: str | None,
-    output_format: str,
-    strict: bool,
+    session: Session,
 ) -> None:
     """Compare a vendor's sources (impl/NAME) with the interface; the vendor's SDK is not needed.
 
@@ -107,7 +100,6 @@ def check_impl(
     for macro in macros:
         if not re.fullmatch(r"[A-Za-z_]\w*(=.*)?", macro):
             raise click.UsageError(f"-D: '{macro}' is neither NAME nor NAME=VALUE")
-    session = Session(spec, templates, output_format, strict)
     session.hides_notes = not verbose
     where = session.workspace()
     interface = session.load().interface
@@ -149,10 +141,7 @@ def import_proto(
     status: str | None,
     language: str,
     include_dirs: tuple[str, ...],
-    spec: str | None,
-    templates: str | None,
-    output_format: str,
-    strict: bool,
+    session: Session,
 ) -> None:
     """Write a first spec from C headers, of DIOPI or of another library.
 
@@ -164,7 +153,6 @@ def import_proto(
     from diopigen.output.apply import apply
     from diopigen.spec.grammar_words import PREFIX, RESULT_TYPE
 
-    session = Session(spec, templates, output_format, strict)
     for option, value, shape in (("--prefix", prefix, PREFIX), ("--status", status, RESULT_TYPE)):
         if value is not None and not re.fullmatch(shape.pattern or "", value):
             raise click.UsageError(f"{option}: '{value}' is not {shape.what}")
@@ -201,10 +189,7 @@ def breaking(
     against: str,
     new: str | None,
     include_dirs: tuple[str, ...],
-    spec: str | None,
-    templates: str | None,
-    output_format: str,
-    strict: bool,
+    session: Session,
 ) -> None:
     """Report what a new version of the interface breaks: binaries and legal calls (errors), sources (warnings), nothing
     (notes). Between two spec folders contracts are compared as well: dtypes, shapes, ranges, constraints, kernels.
@@ -217,7 +202,6 @@ def breaking(
     from diopigen.header.contract_changes import version_changes
     from diopigen.header.version_rule import check_version
 
-    session = Session(spec, templates, output_format, strict)
     read, changes = Sink(), Sink()
     folders = _folders(include_dirs)
     old_side = read_version(Path(against), read, folders)

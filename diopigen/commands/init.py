@@ -43,10 +43,7 @@ def init(
     yes: bool,
     out: str | None,
     force: bool,
-    spec: str | None,
-    templates: str | None,
-    output_format: str,
-    strict: bool,
+    session: Session,
 ) -> None:
     """Ask what a chip can do, and write the file that all else follows from: scaffold, shims, coverage, suite.
 
@@ -59,7 +56,6 @@ def init(
 
     if yes and name is None:
         raise click.UsageError("--yes needs --name")
-    session = Session(spec, templates, output_format, strict)
     interface = session.load().interface
     ask = _Asker(Questions(interface), yes)
     try:

@@ -37,10 +37,7 @@ def new_operator(
     like: str,
     no_backward: bool,
     dry_run: bool,
-    spec: str | None,
-    templates: str | None,
-    output_format: str,
-    strict: bool,
+    session: Session,
 ) -> None:
     """Begin an operator: its entry in the spec, oracle, kernels and test as skeletons that do not pass.
 
@@ -49,7 +46,6 @@ def new_operator(
     """
     from diopigen.start.operator import start
 
-    session = Session(spec, templates, output_format, strict)
     where = session.workspace()
     started = start(session.load(fresh=True).interface, where, name, like.removeprefix("diopi"), not no_backward)
     if not dry_run:

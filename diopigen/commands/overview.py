@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from diopigen.commands.conformance_options import spec_option
-from diopigen.console import Session
+from diopigen.console import Session, spec_option
 
 
 @click.command("overview")
@@ -23,7 +22,7 @@ def overview(
     trace_file: str | None,
     links: tuple[str, ...],
     out: str,
-    spec: str | None,
+    session: Session,
 ) -> None:
     """Write one page on a vendor's library: verdict by family, coverage, accuracy, a timeline, and what to do next.
 
@@ -42,5 +41,5 @@ def overview(
     coverage = read_report(Path(coverage_file)) if coverage_file else None
     trace = read_trace(Path(trace_file)) if trace_file else ()
     addresses = {Path(link).stem: link for link in links}
-    write_file(Path(out), to_html(runs, coverage, trace, addresses, Session(spec).workspace().templates))
+    write_file(Path(out), to_html(runs, coverage, trace, addresses, session.workspace().templates))
     click.echo(out)

@@ -33,9 +33,7 @@ dry_run_option = click.option(
 @click.argument("new", metavar="NEW_NAME")
 @dry_run_option
 @common_options
-def rename(
-    name: str, new: str, dry_run: bool, spec: str | None, templates: str | None, output_format: str, strict: bool
-) -> None:
+def rename(name: str, new: str, dry_run: bool, session: Session) -> None:
     """Rename a parameter of a function and of all its forms, or a function: in the spec, in all tables, in cases and in
     kernels.
 
@@ -53,14 +51,14 @@ def rename(
             return rename_function(tree, interface, function, new)
         return rename_parameter(tree, interface, function, param, new, {*KEYWORDS, *api.reserved_names(), "ctx"})
 
-    _carry_out(Session(spec, templates, output_format, strict), plan, dry_run)
+    _carry_out(session, plan, dry_run)
 
 
 @click.command()
 @click.argument("name", metavar="NAME", shell_complete=completion.functions)
 @dry_run_option
 @common_options
-def remove(name: str, dry_run: bool, spec: str | None, templates: str | None, output_format: str, strict: bool) -> None:
+def remove(name: str, dry_run: bool, session: Session) -> None:
     """Remove a function with all its forms, or one form, from the spec and from all tables.
 
     Nothing is written unless the result passes `check`. What a person must do is listed. Then: diopigen generate.
@@ -68,7 +66,7 @@ def remove(name: str, dry_run: bool, spec: str | None, templates: str | None, ou
     from diopigen.refactoring.removal import remove_function
 
     _carry_out(
-        Session(spec, templates, output_format, strict),
+        session,
         lambda tree, interface: remove_function(tree, interface, name),
         dry_run,
     )

@@ -46,10 +46,7 @@ def scaffold(
     vendored: bool,
     dry_run: bool,
     force: bool,
-    spec: str | None,
-    templates: str | None,
-    output_format: str,
-    strict: bool,
+    session: Session,
 ) -> None:
     """Write a vendor's tree that builds at once, or add to one what is new.
 
@@ -65,7 +62,6 @@ def scaffold(
     from diopigen.vendor.foreign import scaffold as run_foreign
     from diopigen.vendor.scaffold import scaffold as run
 
-    session = Session(spec, templates, output_format, strict)
     if vendor is None and chip_path is None:
         raise click.UsageError("name the vendor with --vendor, or the file of its chip with --chip")
     if vendor is not None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from diopigen.commands.combinations import combinations, excludes, needs
-from diopigen.commands.conformance_options import ops_option, spec_option, with_options
-from diopigen.console import Session
+from diopigen.commands.conformance_options import ops_option, with_options
+from diopigen.console import Session, spec_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -54,7 +54,7 @@ def serve(
     queue: int,
     time_limit: float,
     memory_limit: int,
-    spec: str | None,
+    session: Session,
 ) -> None:
     """Test libraries on request, several at once: sources are built, exports, contract and results are checked.
 
@@ -80,7 +80,7 @@ def serve(
             Path(token_file).unlink(missing_ok=True)
             with os.fdopen(os.open(token_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
                 file.write(token)
-    suite = _suite(Session(spec, None, "text", False))
+    suite = _suite(session)
     limits_in_force = confinement(suite.executor)
     if not limits_in_force:
         raise click.UsageError("this system has no means to confine builds and libraries (docs/executor.md)")

@@ -26,10 +26,7 @@ def check(
     missing: bool,
     fixes: bool,
     diff: bool,
-    spec: str | None,
-    templates: str | None,
-    output_format: str,
-    strict: bool,
+    session: Session,
 ) -> None:
     """Check the spec against every rule (diopigen explain --rules lists them), those of all targets and of the model
     tables included: what passes here can be generated. With FILEs, chips' files and configurations are checked in its
@@ -41,7 +38,6 @@ def check(
 
     if diff and not fixes:
         raise click.UsageError("--diff needs --fix")
-    session = Session(spec, templates, output_format, strict)
     where = session.workspace()
     published = api.published(where.root / "generated")
     if files:
@@ -75,10 +71,7 @@ def generate(
     stamp: str | None,
     depfile: str | None,
     list_targets: bool,
-    spec: str | None,
-    templates: str | None,
-    output_format: str,
-    strict: bool,
+    session: Session,
 ) -> None:
     """Write headers, skeleton data and everything else that follows from the spec."""
     from diopigen import api
@@ -88,7 +81,6 @@ def generate(
     if list_targets:
         click.echo("\n".join(api.targets()))
         return
-    session = Session(spec, templates, output_format, strict)
     where = session.workspace()
     folders = (where.spec, where.templates)
     with no_collection():
@@ -118,10 +110,7 @@ def explain(
     rules: bool,
     fusion: bool,
     sources: bool,
-    spec: str | None,
-    templates: str | None,
-    output_format: str,
-    strict: bool,
+    session: Session,
 ) -> None:
     """Show all that the spec says about a function, or what a rule is for."""
     from diopigen.commands.explanations import explain_function
@@ -132,7 +121,6 @@ def explain(
         click.echo(rules_table())
         return
     if fusion:
-        session = Session(spec, templates, output_format, strict)
         click.echo(explain_fusion(session.load().interface, name, sources))
         return
     if name is None:
@@ -141,5 +129,4 @@ def explain(
     if rule is not None:
         click.echo(rule)
         return
-    session = Session(spec, templates, output_format, strict)
     click.echo(explain_function(session.load().interface, name))

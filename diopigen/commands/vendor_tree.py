@@ -40,10 +40,7 @@ def coverage(
     recorded: tuple[str, ...],
     html_file: str | None,
     json_file: str | None,
-    spec: str | None,
-    templates: str | None,
-    output_format: str,
-    strict: bool,
+    session: Session,
 ) -> None:
     """Show who serves each operator of a vendor's tree (impl/NAME): its own kernels, the fallback, or none.
 
@@ -61,7 +58,6 @@ def coverage(
     from diopigen.vendor.tree import read_tree
 
     left = read_fallbacks(map(Path, recorded))
-    session = Session(spec, templates, output_format, strict)
     where = session.workspace()
     interface = session.load().interface
     selected = session.models_named(requested) if requested else session.models()
@@ -80,10 +76,10 @@ def coverage(
         write_file(Path(json_file), (json.dumps(document, indent=2) + "\n").encode())
     if html_file:
         write_file(Path(html_file), as_page(report, where.templates))
-    if output_format == "text":
+    if session.output_format == "text":
         click.echo(as_text(report, suggestions), nl=False)
         click.echo("\n" + types_as_text(types, each=each) if types else "", nl=False)
-    elif output_format == "json":
+    elif session.output_format == "json":
         click.echo(json.dumps({**document, **json.loads(render(session.sink.sorted(), "json"))}, indent=2))
         raise SystemExit(1 if session.sink.has_errors else 0)
     kernels = report.count("native") + report.count("shim")
@@ -101,10 +97,7 @@ def doctor(
     lib: str | None,
     shims_folder: str | None,
     proto: tuple[str, ...],
-    spec: str | None,
-    templates: str | None,
-    output_format: str,
-    strict: bool,
+    session: Session,
 ) -> None:
     """Find out why a vendor's tree (impl/NAME) does not work, each finding with the command that fixes it.
 
@@ -115,7 +108,6 @@ def doctor(
 
     if shims_folder and not Path(shims_folder).is_dir():
         raise click.UsageError(f"--adaptors: '{shims_folder}' is no folder")
-    session = Session(spec, templates, output_format, strict)
     where = session.workspace()
     interface = session.load().interface
     public = public_of(session, interface, proto)
@@ -146,10 +138,7 @@ def sync(
     directory: str,
     write: bool,
     proto: tuple[str, ...],
-    spec: str | None,
-    templates: str | None,
-    output_format: str,
-    strict: bool,
+    session: Session,
 ) -> None:
     """Show, as a diff, what a vendor's definitions (impl/NAME) need where the interface changed their signatures.
 
@@ -168,7 +157,6 @@ def sync(
     from diopigen.vendor.sync import changes
     from diopigen.vendor.vendored_copy import planned_copy
 
-    session = Session(spec, templates, output_format, strict)
     interface = session.load().interface
     public = public_of(session, interface, proto)
     found = Sink()

@@ -32,19 +32,16 @@ def watch(
     context: click.Context,
     generates: bool,
     interval: float,
-    spec: str | None,
-    templates: str | None,
-    output_format: str,
-    strict: bool,
+    session: Session,
 ) -> None:
     """Check the spec again whenever one of its files, a template or diopigen.yaml changes, until Ctrl-C.
 
     Each run is a block: what changed, the findings, and the exit code.
     """
-    where = Session(spec, templates, output_format, strict).workspace()
+    where = session.workspace()
     config = context.find_root().params["config"]
     settings = Path(config or "diopigen.yaml")
-    selected = _selected(spec, templates, output_format, strict)
+    selected = _selected(session)
     commands = [_command(config, "check", selected)]
     if generates:
         commands.append(_command(config, "generate", selected))
@@ -58,11 +55,11 @@ def watch(
         time.sleep(interval)
 
 
-def _selected(spec: str | None, templates: str | None, output_format: str, strict: bool) -> list[str]:
+def _selected(session: Session) -> list[str]:
     """The options as they were given here or in diopigen.yaml."""
-    selected = ["--format", output_format, "--strict" if strict else "--no-strict"]
-    selected += ["--spec", spec] if spec is not None else []
-    return selected + (["--templates", templates] if templates is not None else [])
+    selected = ["--format", session.output_format, "--strict" if session.strict else "--no-strict"]
+    selected += ["--spec", session.spec] if session.spec is not None else []
+    return selected + (["--templates", session.templates] if session.templates is not None else [])
 
 
 def _command(config: str | None, name: str, selected: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Union
 
 from diopigen.emit.cpp_text import COMPARISONS, LOGICAL
 from diopigen.emit.element_expression import PREDICATES, ElementPrinter
-from diopigen.ir.model import Formula
+from diopigen.ir.clauses import Formula
 from diopigen.spec.expression import Binary, Call, Expression, Name, Number, Text, Unary
 
 FLOAT_FUNCTIONS = frozenset(

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from diopigen.ir.model import (
-    Constraint,
-    DtypeList,
-    DtypeRule,
-    Elements,
-    Function,
-    Latitude,
-    Overload,
-    Parameter,
-    ShapeList,
-    ShapeRule,
-)
+from diopigen.ir.aten_model import Overload
+from diopigen.ir.clauses import Elements
+from diopigen.ir.model import Constraint, DtypeList, DtypeRule, Function, Latitude, Parameter, ShapeList, ShapeRule
 from diopigen.ir.types import TYPES
 from diopigen.spec.expression import to_text
 

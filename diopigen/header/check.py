@@ -78,14 +78,9 @@ def _declared_in(interface: Interface, headers: Set[str]) -> Interface:
     )
 
 
-def read_any(path: Path, sink: Sink) -> CInterface | None:
-    """The interface in a spec folder, a `diopi.json`, a header or a folder of headers; None after an error."""
-    version = read_version(path, sink)
-    return None if version is None else version.declared
-
-
 def read_version(path: Path, sink: Sink, include_dirs: Sequence[Path] = ()) -> Version | None:
-    """The same, and what the spec says where it is a spec folder. What rules of `check` find is not looked for."""
+    """The interface in a spec folder, a `diopi.json`, a header or a folder of headers, and what the spec says where it
+    is a spec folder; None after an error. What rules of `check` find is not looked for."""
     if path.is_dir() and (path / "types.yaml").exists():
         loaded = load_interface(path, sink, str(path))
         return Version(c_interface(loaded.interface), loaded.interface) if loaded.complete else None

@@ -14,18 +14,8 @@ from diopigen.diagnostics import Note, Sink, Span
 from diopigen.header.breaking import breaking_changes
 from diopigen.header.check import Version
 from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
-from diopigen.ir.model import (
-    Constraint,
-    Default,
-    Dtype,
-    DtypeList,
-    Function,
-    Interface,
-    Key,
-    Parameter,
-    Shape,
-    ShapeList,
-)
+from diopigen.ir.clauses import Default, Key
+from diopigen.ir.model import Constraint, Dtype, DtypeList, Function, Interface, Parameter, Shape, ShapeList
 from diopigen.spec.expression import to_text
 from diopigen.spec.interval import Interval, constant
 

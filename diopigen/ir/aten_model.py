@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from diopigen.diagnostics import Span
+from diopigen.ir.clauses import Default
 
 
 def release_number(release: str) -> tuple[int, ...]:
@@ -23,6 +24,34 @@ class StructuredGroup:
     inplace: str | None
     iterator: bool
     in_all_releases: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """The name of an ATen overload with its place, and the parameters that it fixes: `upsample_bicubic2d` has no
+    argument for the mode, which is bicubic."""
+
+    name: str
+    span: Span
+    constants: Mapping[str, Default] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Parameters with the names of their arguments, where neither names nor order tell."""
+    spans: Mapping[str, Span] = field(default_factory=dict, compare=False)
+    """Positions of the names of the parameters."""
+    without: frozenset[str] = frozenset()
+    """Parameters that it lacks, as a file of operators says: what shapes say already, and results that it keeps."""
+    arguments: Mapping[str, Default] = field(default_factory=dict)
+    """Arguments that no parameter has, with their values, as a file of operators says."""
+
+
+@dataclass(frozen=True, slots=True)
+class FusedOverload:
+    """An ATen overload that a kernel of compiled graphs computes over the last dimensions, by its form there. Without a
+    name it stands for all functional overloads of its function."""
+
+    name: str
+    form: str
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +98,8 @@ class Aten:
     needed: frozenset[str] = frozenset()
     handwritten: tuple[HandwrittenKernel, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    damaged: frozenset[str] = frozenset()
+    """Overloads whose schema could not be read, which is reported."""
 
     @property
     def torch(self) -> str:

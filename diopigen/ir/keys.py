@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from diopigen.diagnostics import Sink
-from diopigen.ir.model import Constraint, Formula, Function, Key, Parameter
+from diopigen.ir.clauses import Formula, Key
+from diopigen.ir.model import Constraint, Function, Parameter
 from diopigen.ir.types import INTEGERS, NUMBERS
 from diopigen.spec.expression import (
     Binary,

@@ -23,6 +23,7 @@ def load_aten(root: Path, read: Read, sink: Sink) -> Aten:
     releases = sorted({text_of(node.get("torch")) for node in files if node.get("torch")}, key=release_number)
     files.sort(key=lambda node: release_number(text_of(node.get("torch")) or "0"))
     schemas: dict[str, dict[str, str]] = {}  # by overload and release
+    damaged: set[str] = set()
     groups: dict[StructuredGroup, set[str]] = {}
     for node in files:
         own = [text_of(node.get("torch"))] if node.get("torch") else releases or [""]
@@ -30,8 +31,11 @@ def load_aten(root: Path, read: Read, sink: Sink) -> Aten:
             groups.setdefault(_structured(one), set()).update(own)
         for item in items_of(node.get("schemas")):
             schema = text_of(item)
-            _check_schema(schema, item.span, sink)
-            schemas.setdefault(schema.partition("(")[0], {}).update(dict.fromkeys(own, schema))
+            name = schema.partition("(")[0]
+            if _is_schema(schema, item.span, sink):
+                schemas.setdefault(name, {}).update(dict.fromkeys(own, schema))
+            else:
+                damaged.add(name)
     glue = read("torch.yaml", "torch") if (root / "torch.yaml").exists() else None
     handwritten = mappings_of(glue.get("handwritten")) if glue is not None else ()
     left_out = mappings_of(glue.get("left_out")) if glue is not None else ()
@@ -45,6 +49,7 @@ def load_aten(root: Path, read: Read, sink: Sink) -> Aten:
         frozenset(text_of(item) for node in files for item in items_of(node.get("needed"))),
         tuple(_handwritten(entry) for entry in handwritten),
         tuple(LeftOut(text_of(e.get("overload")), text_of(e.get("why")), _overload_span(e)) for e in left_out),
+        frozenset(damaged),
     )
 
 
@@ -53,11 +58,14 @@ def _names(root: Path) -> Iterator[str]:
         yield path.relative_to(root).as_posix()
 
 
-def _check_schema(text: str, span: Span, sink: Sink) -> None:
+def _is_schema(text: str, span: Span, sink: Sink) -> bool:
+    """Returns whether it can be read; reports why not."""
     try:
         parse_schema(text)
     except ValueError as error:
         sink.error("bad-schema", str(error), span, fix="write it as native_functions.yaml does")
+        return False
+    return True
 
 
 def _structured(node: MappingNode) -> StructuredGroup:

@@ -5,24 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from diopigen.diagnostics import Sink, Span, did_you_mean
+from diopigen.ir.aten_model import FusedOverload, Overload
+from diopigen.ir.clauses import Default, Elements, Formula, InPlace, OpenOrder, OpenTies
 from diopigen.ir.keys import read_keys
 from diopigen.ir.model import (
     Case,
     Constraint,
-    Default,
     Dimension,
     Dtype,
     DtypeList,
     DtypeRule,
-    Elements,
-    Formula,
-    FusedOverload,
-    InPlace,
     Kernel,
     Latitude,
-    OpenOrder,
-    OpenTies,
-    Overload,
     Parameter,
     Shape,
     ShapeList,

@@ -12,35 +12,20 @@ from functools import cached_property
 from typing import Union
 
 from diopigen.diagnostics import Span
-from diopigen.ir.aten_model import Aten
+from diopigen.ir.aten_model import Aten, FusedOverload, Overload
 from diopigen.ir.c_types import DeviceFunction, DtypeInfo, DtypeSet, EnumType, HandleType, StructType, Version
+from diopigen.ir.clauses import Default, Elements, Formula, Key, OpenOrder, OpenTies
 from diopigen.ir.environment_model import EnvironmentPart
 from diopigen.ir.naming import DIOPI, Naming
 from diopigen.ir.relax_model import Relax
 from diopigen.ir.types import STRUCT_WORDS
-from diopigen.spec.expression import Expression
-from diopigen.spec.interval import Interval
-from diopigen.spec.nodes import Node, Scalar, inside
+from diopigen.spec.nodes import Node
 
 BASE = "base"
 COLLECTIVE = "collective"
 """The family of functions that processes call together."""
 RANKS = ("rank", "nranks")
 """Names in expressions of such functions besides parameters: the caller's rank, and the number of ranks."""
-
-
-@dataclass(frozen=True, slots=True)
-class Formula:
-    """An expression with the YAML scalar that it is in."""
-
-    expression: Expression
-    text: str
-    span: Span
-    plain: bool = True
-
-    def at(self, offset: int, length: int = 1) -> Span:
-        """The place of `length` characters at `offset` in the text."""
-        return inside(self.span, self.text, offset, length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,74 +73,6 @@ class ShapeRule:
 
 
 Shape = Union[ShapeList, ShapeRule]
-
-
-@dataclass(frozen=True, slots=True)
-class Default:
-    """A default value: a scalar, or a tuple for `sizes`."""
-
-    value: Scalar | tuple[Scalar, ...]
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """A key of a parameter that says which values are legal: `dim_of`, `range`, `length` or `rank`.
-
-    `form` is the name of a parameter for `dim_of`; else an interval, the numbers of which it is one, or an expression
-    that it equals. `ir.keys` makes a constraint of it.
-    """
-
-    parameter: str
-    name: str
-    form: str | Interval | Expression | tuple[int, ...]
-    text: str
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class OpenOrder:
-    """Condition for any order of an output's entries: the predicate `where`, each line along a dimension separately.
-    `along` is that dimension, or the parameter that names it. The outputs of a call move together."""
-
-    where: Formula
-    along: str | int
-    span: Span
-    along_span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class OpenTies:
-    """Condition for interchangeable equal elements of an output: the predicate `where`. An output with `of` holds
-    indices into that input along a dimension, no index twice; an index then stands for all that select an equal
-    element. `along` is the dimension, or the parameter that names it; null stands for the last one."""
-
-    where: Formula
-    of: str
-    along: str | int
-    span: Span
-    of_span: Span
-    along_span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class InPlace:
-    """Permitted position of a buffer in another one: from element `offset` of `buffer` on."""
-
-    buffer: str
-    offset: Formula
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class Elements:
-    """Content of a buffer: `count` elements whose dtype is the parameter `of`. On ranks where `on` does not hold, the
-    buffer is not used and may be null. Without `in_place` it shares no memory with other buffers."""
-
-    count: Formula
-    of: str
-    on: Formula | None
-    in_place: InPlace | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,34 +199,6 @@ class Latitude:
     terms: Formula | None
     free: Formula | None
     dtypes: Dtype | None
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class Overload:
-    """The name of an ATen overload with its place, and the parameters that it fixes: `upsample_bicubic2d` has no
-    argument for the mode, which is bicubic."""
-
-    name: str
-    span: Span
-    constants: Mapping[str, Default] = field(default_factory=dict)
-    names: Mapping[str, str] = field(default_factory=dict)
-    """Parameters with the names of their arguments, where neither names nor order tell."""
-    spans: Mapping[str, Span] = field(default_factory=dict, compare=False)
-    """Positions of the names of the parameters."""
-    without: frozenset[str] = frozenset()
-    """Parameters that it lacks, as a file of operators says: what shapes say already, and results that it keeps."""
-    arguments: Mapping[str, Default] = field(default_factory=dict)
-    """Arguments that no parameter has, with their values, as a file of operators says."""
-
-
-@dataclass(frozen=True, slots=True)
-class FusedOverload:
-    """An ATen overload that a kernel of compiled graphs computes over the last dimensions, by its form there. Without a
-    name it stands for all functional overloads of its function."""
-
-    name: str
-    form: str
     span: Span
 
 

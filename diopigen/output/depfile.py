@@ -12,7 +12,7 @@ from pathlib import Path
 
 from diopigen.diagnostics import Span, failure
 from diopigen.output import disk
-from diopigen.output.lock import DEFAULT_WAIT, locked
+from diopigen.output.lock import locked
 
 _ESCAPES = str.maketrans({" ": "\\ ", "#": "\\#", "$": "$$"})
 _IMPOSSIBLE = frozenset("\n\r\t\0\\")
@@ -37,13 +37,13 @@ def write_stamp(stamp: Path, depfile: Path | None, inputs: Iterable[str]) -> Non
         write_if_changed(depfile, os.fsencode(depfile_text(str(stamp), inputs)))
 
 
-def write_if_changed(path: Path, content: bytes, *, lock_wait: float = DEFAULT_WAIT) -> bool:
+def write_if_changed(path: Path, content: bytes) -> bool:
     """Replaces `path` in one step if its content differs, else leaves it and its time alone; says which.
 
     Makes the folder if need be. For single files outside any plan, such as a depfile. Raises `Failure`
     (`output-unwritable`, `output-unreadable`, `output-no-space`, `output-locked`).
     """
-    with locked(path.parent, wait=lock_wait):
+    with locked(path.parent):
         disk.sweep([path.parent])
         mode = disk.file_mode(path)
         if mode is not None and disk.read_bytes(path) == content:

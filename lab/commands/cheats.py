@@ -28,7 +28,7 @@ def cheats(
     folder: str,
     json_file: str | None,
     only_list: bool,
-    spec: str | None,
+    session: Session,
 ) -> None:
     """Build libraries that try to be accepted without being right, and run the suite over each.
 
@@ -45,7 +45,6 @@ def cheats(
             click.echo(f"{cheat.name} ({cheat.kind}): {cheat.tries}")
         return
     if runtime is None:
-        session = Session(spec, None, "text", False)
         runtime = str(host_runtime(session.load().interface, session.workspace().templates))
     campaign = Campaign(Path(folder), Path(runtime), jobs=jobs)
     trials = campaign.run(selected, _show if sys.stderr.isatty() else None)

@@ -43,7 +43,7 @@ def mutate(
     folder: str,
     json_file: str | None,
     only_list: bool,
-    spec: str | None,
+    session: Session,
 ) -> None:
     """Inject faults into a library, one at a time, and let the suite look for them.
 
@@ -56,7 +56,6 @@ def mutate(
     from lab.mutation.campaign import Campaign, mutants, selected
     from lab.mutation.report import axes_text, axes_to_json, text, to_json
 
-    session = Session(spec, None, "text", False)
     interface = session.load().interface
     true, host = libraries_of(session, lib, runtime)
     cases = select(interface, ops=ops, families=family)

@@ -49,7 +49,7 @@ def mutate_sources(
     folder: str,
     json_file: str | None,
     only_list: bool,
-    spec: str | None,
+    session: Session,
 ) -> None:
     """Inject faults into the sources of a library, one at a time, and let the cases that reach them look for them.
 
@@ -62,7 +62,6 @@ def mutate_sources(
     from lab.mutation.sources.run import Plan, Workshop
     from lab.mutation.sources.sampling import one_dtype_each
 
-    session = Session(spec, None, "text", False)
     interface = session.load().interface
     cases = select(interface, ops=ops, small=session.small_calls())
     cases = one_dtype_each(cases) if quick else cases

@@ -30,7 +30,7 @@ def variants(
     folder: str,
     json_file: str | None,
     only_list: bool,
-    spec: str | None,
+    session: Session,
 ) -> None:
     """Replace results by those of other algorithms that are as right, and see that the suite accepts them.
 
@@ -42,7 +42,6 @@ def variants(
     from lab.variants.campaign import Campaign, build_variants
     from lab.variants.report import text, to_json
 
-    session = Session(spec, None, "text", False)
     interface = session.load().interface
     true, host = libraries_of(session, lib, runtime)
     library = build_variants(interface, session.workspace().templates, Path(folder), jobs=jobs)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from check_helpers import MINIATURE, findings, shown
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sampling import examples
 
@@ -18,6 +18,7 @@ from diopigen.spec.schema import RULES as GRAMMAR_RULES
 from diopigen.spec.text_file import RULES as FILE_RULES
 from diopigen.spec.yaml_reader import RULES as YAML_RULES
 
+ATEN = Path("aten/miniature.yaml")
 FILES = {path.relative_to(MINIATURE): path.read_bytes() for path in sorted(MINIATURE.rglob("*.yaml"))}
 RULES = {*IR_RULES, *YAML_RULES, *GRAMMAR_RULES, *FILE_RULES, *(rule for family in families() for rule in family.rules)}
 TOKENS = sorted({token for content in FILES.values() for token in content.replace(b",", b" , ").split()})
@@ -74,6 +75,7 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(damage())
+@example((ATEN, FILES[ATEN].replace(b" lean(Tensor self)", b" lean(Tensor null")))
 def test_damage_is_reported_and_never_raised(spec: Path, damaged: tuple[Path, bytes]) -> None:
     file, content = damaged
     (spec / file).write_bytes(content)

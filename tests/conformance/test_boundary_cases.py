@@ -11,7 +11,7 @@ from diopigen.conformance.cases.limits import Formula, Limit
 from diopigen.conformance.cases.resolve import Resolver
 from diopigen.conformance.model import Case, Number, Operand
 from diopigen.diagnostics import Span
-from diopigen.ir.model import Formula as Text
+from diopigen.ir.clauses import Formula as Text
 from diopigen.ir.model import Interface, Kernel
 from diopigen.spec.expression import parse
 

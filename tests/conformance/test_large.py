@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from diopigen.cli import cli
-from diopigen.commands.conformance_running import counted
+from diopigen.commands.conformance_running import until_interrupted
 from diopigen.conformance.cases.rows import small_row_calls
 from diopigen.conformance.run.blocks import Block
 from diopigen.conformance.run.fields import FrameError, StreamedFields
@@ -132,6 +132,6 @@ def test_an_interrupt_keeps_what_is_known(capsys: pytest.CaptureFixture[str]) ->
         yield from (1, 2)
         raise KeyboardInterrupt
 
-    assert counted(items(), 5, "functions") == ([1, 2], True)
+    assert until_interrupted(items(), 5, "functions") == ([1, 2], True)
     assert "interrupted after 2 of 5 functions" in capsys.readouterr().err
-    assert counted(iter([3]), 1, "calls") == ([3], False)
+    assert until_interrupted(iter([3]), 1, "calls") == ([3], False)

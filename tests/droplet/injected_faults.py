@@ -14,7 +14,7 @@ SOFTMAX = 'return softmax(Call(ctx, "diopiSoftmax", {out}, {input, nullptr}, {2}
 LOG_SOFTMAX = 'return softmax(Call(ctx, "diopiLogSoftmax", {out}, {input, nullptr}, {2}), dim, true);'
 ROWS = "    return answer(alongDim(call, dim, row, diopigen::sim::launchAtOnceIfSmall));\n"
 IMAGE = "store(k, 0, plan.forward(load(k, 1), load(k, 2), loadOr(k, 3, plan.filter[0], 0)));"
-CAT = "    int64_t left = shape[along];\n"
+CAT = "    return answer(operators::cat("
 BMM = "return call.haveRank({0}, 3) ? multiply(call, true) : leave(call);"
 SUM = 'return sum(Call(ctx, "diopiSum", {out}, {input}), shapeOf(dim), false);'
 COPY = 'const Call call(ctx, "diopiCopyInp", {dest}, {src});'
@@ -68,11 +68,11 @@ CHANGES = [
     Change(
         "functions/move.cpp",
         CAT,
-        CAT
-        + """    if (injected("leak") && diopigenSimMalloc(4321) == nullptr) {
+        """    if (injected("leak") && diopigenSimMalloc(4321) == nullptr) {
         return diopiErrorOccurred;
     }
-""",
+"""
+        + CAT,
     ),
     including("functions/move.cpp", "diopigen_sim/device_functions.h"),
     # Temporary memory goes back twice.

@@ -2,74 +2,18 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 import pytest
 from header_helpers import facts_interface, shown, synthesise
+from vendor_folder import BODY, PRELUDE, check, scan, write
 
 from diopigen.diagnostics import Sink
 from diopigen.header.cdecl import CInterface
 from diopigen.header.clang import parse_headers
-from diopigen.header.vendor_sources import RULES, VendorSources, check_impl, scan_vendor, source_files
+from diopigen.header.vendor_sources import RULES, VendorSources, check_impl, scan_vendor
 
-RUNTIME = """\
-#ifndef RT_H
-#define RT_H
-#define DIOPI_API __attribute__((weak))
-typedef struct diopiSize_t_ { const int64_t* data; int64_t len; } diopiSize_t;
-typedef struct diopiTensor* diopiTensorHandle_t;
-typedef const struct diopiTensor* diopiConstTensorHandle_t;
-typedef struct diopiContext* diopiContextHandle_t;
-typedef enum { diopiSuccess, diopiErrorOccurred } diopiError_t;
-#endif
-"""
-FUNCTIONS = """\
-#ifndef FUNCTIONS_H
-#define FUNCTIONS_H
-#include "diopirt.h"
-#ifdef __cplusplus
-extern "C" {
-#endif
-DIOPI_API diopiError_t diopiSin(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input);
-DIOPI_API diopiError_t diopiCos(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input);
-DIOPI_API diopiError_t diopiSum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiSize_t dim, const bool keep);
-DIOPI_API diopiError_t diopiFill(diopiContextHandle_t ctx, diopiTensorHandle_t out, int64_t value);
-#ifdef __cplusplus
-}
-#endif
-#endif
-"""
-BODY = "(diopiContextHandle_t c, diopiTensorHandle_t o, diopiConstTensorHandle_t i) { return diopiSuccess; }\n"
-
-
-@pytest.fixture(autouse=True)
-def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write("include/diopi/diopirt.h", RUNTIME)
-    write("include/diopi/functions.h", FUNCTIONS)
-
-
-def write(name: str, text: str | bytes) -> Path:
-    path = Path(name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
-
-
-PRELUDE = [Path("include/diopi/functions.h")]
-
-
-def scan(sink: Sink, namespaces: list[str] | None = None) -> VendorSources:
-    return scan_vendor(Path("impl/camb"), PRELUDE, sink, namespaces=namespaces)
-
-
-def check(namespaces: list[str] | None = None) -> tuple[tuple[str, ...], list[str]]:
-    """Scans and checks; the implemented functions and all findings."""
-    sink = Sink()
-    expected = parse_headers(PRELUDE, sink=sink)
-    assert expected is not None
-    return check_impl(expected, scan(sink, namespaces), sink), shown(sink)
+pytestmark = pytest.mark.usefixtures("vendor_folder")
 
 
 def summary(found: VendorSources) -> list[tuple[str, str, bool, bool, str]]:
@@ -365,100 +309,9 @@ def test_only_the_provided_namespaces_count() -> None:
     assert check() == (("diopiSin", "diopiCos", "diopiFill"), [])
 
 
-def test_which_files_are_read() -> None:
-    names = [
-        "functions/a.cpp",
-        "functions/sub/b.cu",
-        "functions_mmcv/c.cxx",
-        "functions.cc",
-        "functions/readme.md",
-        "functions/h.hpp",
-        "functions/build/gen.cpp",
-        "common/helper.cpp",
-    ]
-    for name in names:
-        write(f"impl/camb/{name}", "")
-    write("impl/flat/a.cpp", "")
-    write("impl/flat/deep/b.cc", "")
-    write("impl/flat/test/c.cpp", "")
-    write("impl/test/functions/a.cpp", "")  # a vendor may well be called test
-    assert [str(path) for path in source_files(Path("impl/camb"))] == [
-        "impl/camb/functions/a.cpp",
-        "impl/camb/functions/sub/b.cu",
-        "impl/camb/functions.cc",
-        "impl/camb/functions_mmcv/c.cxx",
-    ]
-    assert [str(path) for path in source_files(Path("impl/flat"))] == ["impl/flat/a.cpp", "impl/flat/deep/b.cc"]
-    assert [str(path) for path in source_files(Path("impl/camb/functions"))] == [
-        "impl/camb/functions/a.cpp",
-        "impl/camb/functions/sub/b.cu",
-    ]
-    assert [str(path) for path in source_files(Path("impl/test"))] == ["impl/test/functions/a.cpp"]
-
-
-def test_folders_that_cannot_be_scanned() -> None:
-    sink = Sink()
-    file = write("impl/file", "")
-    Path("impl/empty").mkdir()
-    for folder in (Path("impl/none"), file, Path("impl/empty")):
-        assert scan_vendor(folder, PRELUDE, sink) == VendorSources()
-    assert shown(sink) == [
-        "impl/empty:1:1: warning vendor-empty: 'impl/empty' holds no source files"
-        " | give a folder with .cc, .cpp, .cu, .cxx files",
-        "impl/file:1:1: error vendor-unreadable: 'impl/file' is not a directory | give the folder impl/<vendor>",
-        "impl/none:1:1: error vendor-unreadable: 'impl/none' does not exist | give the folder impl/<vendor>",
-    ]
-
-
-def test_unreadable_sources_do_not_stop_the_others() -> None:
-    write("impl/camb/functions/a.cpp", b"int x; // \xff\n")
-    write("impl/camb/functions/b.cpp", b"\x00\x01")
-    write("impl/camb/functions/c.cpp", "DIOPI_API diopiError_t diopiNew(int a) { return diopiSuccess; }\n")
-    Path("impl/camb/functions/d.cpp").symlink_to("gone.cpp")
-    sink = Sink()
-    found = scan(sink)
-    assert [f.function.name for f in found.functions] == ["diopiNew"]
-    assert found.files == ("impl/camb/functions/c.cpp",)
-    assert shown(sink) == [
-        "impl/camb/functions/a.cpp:1:11: error vendor-unreadable: 'impl/camb/functions/a.cpp' is not UTF-8:"
-        " byte 0xff | save the file as UTF-8",
-        "impl/camb/functions/b.cpp:1:1: error vendor-unreadable: 'impl/camb/functions/b.cpp' is binary:"
-        " it holds a zero byte | give the path of a C or C++ source text",
-    ]
-
-
-def test_headers_that_do_not_parse_stop_the_scan() -> None:
-    """With them every bool or size in a vendor's signatures could be an int."""
-    write("impl/camb/functions/a.cpp", "diopiError_t diopiSin(bool x) { return diopiSuccess; }\n")
-    write("include/diopi/functions.h", "void diopiSin(nothing x);\n")
-    sink = Sink()
-    assert scan(sink) == VendorSources()
-    assert shown(sink) == [
-        "include/diopi/functions.h:1:15: error header-syntax: unknown type name 'nothing'"
-        " | include the header that declares 'nothing', or correct the name"
-    ]
-    sink = Sink()
-    assert scan_vendor(Path("impl/camb"), [Path("no.h")], sink) == VendorSources()
-    assert shown(sink) == ["no.h:1:1: error header-unreadable: 'no.h' does not exist | correct the path"]
-
-
-def test_without_a_position_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    write(
-        "impl/camb/functions/a.cpp",
-        "#include <diopi/functions.h>\n"
-        "diopiError_t diopiSum(diopiContextHandle_t c, diopiTensorHandle_t o, diopiSize_t d, bool k) { return {}; }",
-    )
-
-    def reject(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(tempfile, "TemporaryDirectory", reject)
-    assert check() == (("diopiSum",), [])
-
-
 def test_every_rule_has_a_case() -> None:
-    """The rules of this module that the tests above show in full."""
-    text = Path(__file__).read_text(encoding="utf-8")
+    """The rules that tests of vendors' sources show in full."""
+    text = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_vendor_*.py"))
     assert [rule for rule in RULES if f" {rule}:" not in text] == []
 
 

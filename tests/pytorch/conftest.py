@@ -11,7 +11,7 @@ import gc
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -141,3 +141,37 @@ def bytes_left() -> dict[int, int]:
     gc.collect()
     module = torch.get_device_module("droplet")
     return {index: module.memory_allocated(index) for index in range(module.device_count())}
+
+
+@pytest.fixture
+def all_patterns(patterns: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those whose function is in the library behind droplet's."""
+    monkeypatch.setenv("DIOPI_COMPILE_PATTERNS", ",".join(patterns.registered()))
+
+
+@pytest.fixture(scope="module")
+def patterns(torch_droplet: ModuleType) -> ModuleType:
+    """The module that replaces."""
+    return importlib.import_module("diopi_torch.patterns")
+
+
+@pytest.fixture
+def outcome(graphs: ModuleType, patterns: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Compiles a function, and gives its results with the notes of the patterns."""
+    import torch
+
+    def run(function: Callable[..., Any], *arguments: Any, **options: Any) -> tuple[Any, list[Any]]:
+        notes: list[Any] = []
+        matched = patterns.matched
+
+        def record(graph: Any) -> list[Any]:
+            found = matched(graph)
+            notes.extend(found)
+            return list(found)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(patterns, "matched", record)
+            result = torch.compile(function, backend=graphs.backend, **options)(*arguments)
+        return result, notes
+
+    return run

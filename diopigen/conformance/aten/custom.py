@@ -16,8 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from diopigen.diagnostics import Sink, did_you_mean
+from diopigen.ir.aten_model import Overload
 from diopigen.ir.lower import defaults_of, items_of, lower_overloads, text_of
-from diopigen.ir.model import Function, Header, Interface, Overload
+from diopigen.ir.model import Function, Header, Interface
 from diopigen.spec.grammar_words import NAMES, overload_list
 from diopigen.spec.nodes import MappingNode, Node
 from diopigen.spec.schema import Field, LiteralShape, MapShape, RecordShape, TextShape, validate

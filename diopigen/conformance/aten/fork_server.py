@@ -45,29 +45,30 @@ def serve_forks(path: str, run: Callable[[], int]) -> None:
         listening.bind(path)
         listening.listen()
         os.write(1, b"\n")
-        waiting: dict[int, socket.socket] = {}
-        clients: dict[socket.socket, int] = {}
+        clients: dict[int, socket.socket] = {}  # by the process of each
         ends, signalled = os.pipe()
         os.set_blocking(signalled, False)
         _wake_by_children(signalled)
         while True:
-            readable, _, _ = select.select([listening, sys.stdin, ends, *clients], [], [])
+            readable, _, _ = select.select([listening, sys.stdin, ends, *clients.values()], [], [])
             if sys.stdin in readable:
                 return
-            for connection in clients.keys() & set(readable):
-                os.kill(clients.pop(connection), signal.SIGKILL)
+            for child in [child for child, connection in clients.items() if connection in readable]:
+                os.kill(child, signal.SIGKILL)
+                _report(clients.pop(child), os.waitpid(child, 0)[1])
             if ends in readable:
                 os.read(ends, 1 << 10)
-                _report(waiting, clients)
+                for child in list(clients):
+                    ended, status = os.waitpid(child, os.WNOHANG)
+                    if ended:
+                        _report(clients.pop(child), status)
             if listening in readable:
                 connection, _ = listening.accept()
                 _, streams, _, _ = socket.recv_fds(connection, 1, 3)
                 if not streams:  # the client has ended meanwhile
                     connection.close()
                     continue
-                child = _forked(streams, [connection, listening, *waiting.values()], run)
-                waiting[child] = connection
-                clients[connection] = child
+                clients[_forked(streams, [connection, listening, *clients.values()], run)] = connection
 
 
 def _wake_by_children(pipe: int) -> None:
@@ -75,14 +76,10 @@ def _wake_by_children(pipe: int) -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
 
 
-def _report(waiting: dict[int, socket.socket], clients: dict[socket.socket, int]) -> None:
-    """Tells those whose processes have ended how they did."""
-    for child in list(waiting):
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            with waiting.pop(child) as connection, contextlib.suppress(BrokenPipeError):
-                clients.pop(connection, None)
-                connection.sendall(struct.pack("<i", status))
+def _report(client: socket.socket, status: int) -> None:
+    """Tells a client how its process has ended."""
+    with client, contextlib.suppress(BrokenPipeError):
+        client.sendall(struct.pack("<i", status))
 
 
 def _forked(streams: Sequence[int], others: Sequence[socket.socket], run: Callable[[], int]) -> int:

@@ -11,7 +11,8 @@ from diopigen.conformance.aten.pairing import Pairing, PairingError, paired
 from diopigen.conformance.model import Case, Number
 from diopigen.emit.torch.schema import schema_of
 from diopigen.ir.aten import FOR_ALL_DEVICES
-from diopigen.ir.model import Function, Interface, Overload, Parameter
+from diopigen.ir.aten_model import Overload
+from diopigen.ir.model import Function, Interface, Parameter
 
 META, CPU = "meta", "cpu"
 """The last word of the name under which an executor calls the meta function of an overload, or torch's CPU."""

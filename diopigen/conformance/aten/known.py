@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from diopigen.conformance.model import FAILURES, CaseResult, Results
-from diopigen.conformance.run.reading import counted
+from diopigen.conformance.run.reading import with_counts
 
 FILE = Path(__file__).with_name("known.yaml")
 
@@ -107,7 +107,7 @@ class Excepting:
             word = "fault of PyTorch" if entry.is_fault else "choice of PyTorch"
             return replace(result, outcome="excepted", reason=f"{word}: {entry.title}")
 
-        return counted(replace(results, results=tuple(map(changed, results.results)))), used
+        return with_counts(replace(results, results=tuple(map(changed, results.results)))), used
 
     def _has(self, entry: Known) -> bool:
         if entry.compiler:

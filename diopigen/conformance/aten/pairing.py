@@ -124,11 +124,6 @@ class Pairing:
     constants: frozenset[str]
     """Parameters that the overload fixes or lacks."""
 
-    @property
-    def is_functional(self) -> bool:
-        """Returns whether results are new tensors."""
-        return not any(position.argument.written for position in self.positions)
-
     def left(self, function: Function) -> list[Parameter]:
         """The parameters that have no position."""
         used = {position.param.name for position in self.positions if position.param is not None} | self.constants

@@ -19,7 +19,8 @@ from diopigen.conformance.model import Case, Number, Operand, Value, operands_of
 from diopigen.contract import evaluate as contract
 from diopigen.contract.arguments import Tensor, Undefined
 from diopigen.contract.shapes import ShapeError
-from diopigen.ir.model import Constraint, Function, Key, Parameter, ShapeList, ShapeRule
+from diopigen.ir.clauses import Key
+from diopigen.ir.model import Constraint, Function, Parameter, ShapeList, ShapeRule
 from diopigen.ir.recipe import Argument, TensorRecipe
 from diopigen.ir.types import INTEGERS
 from diopigen.spec.expression import Call, Expression

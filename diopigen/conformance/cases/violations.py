@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from diopigen.conformance.model import Number, Value
+from diopigen.ir.clauses import Key
 from diopigen.ir.keys import bounds
-from diopigen.ir.model import Function, Key, Parameter
+from diopigen.ir.model import Function, Parameter
 from diopigen.ir.recipe import Argument, TensorRecipe
 from diopigen.ir.types import INTEGERS
 from diopigen.spec.expression import Expression

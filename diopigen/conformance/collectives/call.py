@@ -18,7 +18,8 @@ from diopigen.conformance.run.binding import Host, HostError, Library, size_stru
 from diopigen.conformance.run.blocks import CANARY, Block
 from diopigen.conformance.run.memory import Arena
 from diopigen.contract.compile import Compiler
-from diopigen.ir.model import Formula, Function, Interface, Parameter
+from diopigen.ir.clauses import Formula
+from diopigen.ir.model import Function, Interface, Parameter
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from diopigen.conformance.dtypes import Array, convert, rounded, widest
 from diopigen.conformance.oracles.call import Call
 from diopigen.conformance.oracles.kernel_functions import DOUBLE_ONLY, FUNCTIONS, OPERATORS, magnitude, trunc_div
 from diopigen.conformance.oracles.uniform import Uniform
-from diopigen.ir.model import Formula
+from diopigen.ir.clauses import Formula
 from diopigen.spec import expression as spec
 from diopigen.spec.expression import Expression, Name
 

@@ -15,7 +15,8 @@ from diopigen.conformance.dtypes import STORAGE, Array, convert
 from diopigen.conformance.oracles.call import Answer, Call, Expected
 from diopigen.conformance.oracles.evaluation import ZERO_SIGN_OPEN, Evaluation
 from diopigen.contract.dtypes import MANTISSA, category, kind, real_of
-from diopigen.ir.model import DtypeList, Formula, Function
+from diopigen.ir.clauses import Formula
+from diopigen.ir.model import DtypeList, Function
 from diopigen.spec import expression as spec
 
 

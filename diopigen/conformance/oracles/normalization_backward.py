@@ -14,8 +14,8 @@ from diopigen.conformance.oracles import Answer, Call, Expected, oracle
 Dims = tuple[int, ...]
 
 
-def _shaped(call: Call, name: str, shape: Dims, missing: float = 1.0) -> Array:
-    return call.wide(name).reshape(shape) if call.has(name) else np.full((1,) * len(shape), missing)
+def _shaped(call: Call, name: str, shape: Dims) -> Array:
+    return call.wide(name).reshape(shape) if call.has(name) else np.ones((1,) * len(shape))
 
 
 def _summed(call: Call, name: str, terms: Array, dims: Dims, size: Array | None = None) -> Expected:

@@ -17,8 +17,8 @@ import numpy as np
 from diopigen.conformance.oracles.call import Call
 from diopigen.conformance.oracles.kernel_functions import COMPARISONS, FLOATING, FUNCTIONS, OPERATORS
 from diopigen.contract.dtypes import category, kind
+from diopigen.ir.clauses import Formula
 from diopigen.ir.kernels import CONSTANTS
-from diopigen.ir.model import Formula
 from diopigen.spec import expression as spec
 from diopigen.spec.expression import Expression, Name
 

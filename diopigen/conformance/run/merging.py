@@ -10,7 +10,7 @@ from pathlib import Path
 from diopigen.conformance.model import CaseResult, Results, Sentinel
 from diopigen.conformance.run.cards import suspects
 from diopigen.conformance.run.identity import planned
-from diopigen.conformance.run.reading import counted
+from diopigen.conformance.run.reading import with_counts
 from diopigen.conformance.run.recorder import differences
 from diopigen.conformance.run.shards import parse_shard
 from diopigen.diagnostics import Sink, Span
@@ -57,7 +57,7 @@ def merge(parts: Mapping[str, Results], sink: Sink, *, allow_missing: bool = Fal
         for file, results in parts.items():
             _name_holes(file, results, {one.case.id for one in merged}, missing)
         whole = replace(whole, not_run=max(planned(whole.plan) - len(merged), len(whole.holes)))
-    return counted(whole)
+    return with_counts(whole)
 
 
 def _in_force(parts: Mapping[str, Results]) -> tuple[str, ...] | None:

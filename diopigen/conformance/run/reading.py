@@ -75,7 +75,7 @@ def _results(document: Form) -> Results:
     )
     holes = [name.text() for name in document.get("holes", []).items()]
     expected = (*(one.case.id for one in results), *holes) if whole.plan else ()
-    return counted(replace(whole, expected=expected))
+    return with_counts(replace(whole, expected=expected))
 
 
 def _in_force(document: Form) -> tuple[str, ...] | None:
@@ -87,7 +87,7 @@ def _suspect(record: Form) -> Suspect:
     return Suspect(record["card"].text(), record["message"].text(), cases, record["discarded"].whole(0))
 
 
-def counted(results: Results) -> Results:
+def with_counts(results: Results) -> Results:
     """The results with their outcomes counted."""
     counts = Counter(result.outcome for result in results.results)
     return replace(results, counts={outcome: counts[outcome] for outcome in OUTCOMES})

@@ -273,9 +273,9 @@ def _words(error: Exception, *, shows_all: bool) -> str:
     return f"{error}: " + "".join(f"\n    {line.rstrip()}" for line in error.printed.splitlines())
 
 
-def tail(text: str, lines: int = 3) -> str:
+def tail(text: str) -> str:
     """The end of what a process printed, in one line."""
-    return " | ".join(line.strip() for line in text[-2000:].splitlines()[-lines:])
+    return " | ".join(line.strip() for line in text[-2000:].splitlines()[-3:])
 
 
 def _crash(case: Case, message: str) -> CaseResult:

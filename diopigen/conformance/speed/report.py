@@ -75,9 +75,9 @@ def text(score: Score) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _few(names: Sequence[str], most: int = 4) -> str:
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + rest
+def _few(names: Sequence[str]) -> str:
+    rest = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return ", ".join(names[:4]) + rest
 
 
 def _summary(score: Score) -> list[str]:

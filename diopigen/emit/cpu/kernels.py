@@ -13,7 +13,8 @@ from diopigen.emit.cpp_text import CPU
 from diopigen.emit.cpu.argument_printer import ArgumentPrinter
 from diopigen.emit.element_expression import ElementPrinter
 from diopigen.emit.float_operands import float_condition
-from diopigen.ir.model import BASE, DtypeList, DtypeRule, Formula, Function, Interface, Kernel, Parameter
+from diopigen.ir.clauses import Formula
+from diopigen.ir.model import BASE, DtypeList, DtypeRule, Function, Interface, Kernel, Parameter
 from diopigen.spec.expression import Call, Expression, Name, to_text, walk
 
 _INTEGERS = ("uint8", "int8", "int16", "int32", "int64")

@@ -169,13 +169,13 @@ class TensorArguments:
         """The dtype that an iterator computes in, or that of the first result."""
         return "type" if self.is_iterator else f"{self.results[0]}.scalar_type()"
 
-    def declare(self, skipped: frozenset[str] = frozenset()) -> None:
-        """Declares outputs, then inputs but for those that are `skipped`."""
+    def declare(self) -> None:
+        """Declares outputs, then inputs."""
         for number, param in enumerate(self.binding.outputs):
             if number < len(self.results):
                 self._output(param, self.results[number])
         for param in self.function.params:
-            if param.type in ("tensor", "tensors") and param.direction == "in" and param.name not in skipped:
+            if param.type in ("tensor", "tensors") and param.direction == "in":
                 self._input(param)
 
     def _output(self, param: Parameter, name: str) -> None:

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from diopigen.ir.aten import AtenArgument, AtenSchema, kinds_of
-from diopigen.ir.model import Default, Function, Overload, Parameter
+from diopigen.ir.aten_model import Overload
+from diopigen.ir.clauses import Default
+from diopigen.ir.model import Function, Parameter
 
 IMPLIED = frozenset(
     {

@@ -37,8 +37,8 @@ from diopigen.emit.torch.ruled import RuledKernel, ruled_kernel
 from diopigen.emit.torch.schema import operator_class, operator_header, signature
 from diopigen.emit.torch.structured import StructuredKernel, registrations, run_parameters, structured_kernel
 from diopigen.ir.aten import parse_schema
-from diopigen.ir.aten_model import Aten
-from diopigen.ir.model import Function, Interface, Overload
+from diopigen.ir.aten_model import Aten, Overload
+from diopigen.ir.model import Function, Interface
 
 TARGET = "torch"
 

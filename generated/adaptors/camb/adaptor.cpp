@@ -7,8 +7,6 @@
  *   specs/ops/activation_backward.yaml
  *   specs/ops/convolution.yaml
  *   specs/ops/elementwise_binary.yaml
- *   specs/ops/elementwise_ternary.yaml
- *   specs/ops/elementwise_unary.yaml
  *   specs/ops/indexing.yaml
  *   specs/ops/linalg_matmul.yaml
  *   specs/ops/norm.yaml
@@ -219,60 +217,6 @@ diopiError_t diopiReluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) t
     return caught(helpers, "diopiReluInp");
 }
 
-diopiError_t diopiGelu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                       const char* approximate) try {
-    if (impl::camb::diopiGelu == nullptr) {
-        return missing(helpers, "diopiGelu");
-    }
-    if (fits(rule2, out, input)) {
-        return pass(impl::camb::diopiGelu, ctx, out, input, approximate);
-    }
-    Call call(helpers, ctx, "diopiGelu");
-    if (!call.out(rule2, "out", out) || !call.in(rule2, "input", input)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiGelu, ctx, out, input, approximate);
-} catch (...) {
-    return caught(helpers, "diopiGelu");
-}
-
-diopiError_t diopiGeluBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                               const char* approximate) try {
-    if (impl::camb::diopiGeluBackward == nullptr) {
-        return missing(helpers, "diopiGeluBackward");
-    }
-    if (fits(rule2, grad_input, grad_output, input)) {
-        return pass(impl::camb::diopiGeluBackward, ctx, grad_input, grad_output, input, approximate);
-    }
-    Call call(helpers, ctx, "diopiGeluBackward");
-    if (!call.out(rule2, "grad_input", grad_input) || !call.in(rule2, "grad_output", grad_output) ||
-        !call.in(rule2, "input", input)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiGeluBackward, ctx, grad_input, grad_output, input, approximate);
-} catch (...) {
-    return caught(helpers, "diopiGeluBackward");
-}
-
-diopiError_t diopiMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
-                            bool ceil_mode) try {
-    if (impl::camb::diopiMaxPool2d == nullptr) {
-        return missing(helpers, "diopiMaxPool2d");
-    }
-    if (fits(rule1, out, input)) {
-        return pass(impl::camb::diopiMaxPool2d, ctx, out, input, kernel_size, stride, padding, dilation, ceil_mode);
-    }
-    Call call(helpers, ctx, "diopiMaxPool2d");
-    if (!call.out(rule1, "out", out) || !call.in(rule1, "input", input)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiMaxPool2d, ctx, out, input, kernel_size, stride, padding, dilation, ceil_mode);
-} catch (...) {
-    return caught(helpers, "diopiMaxPool2d");
-}
-
 diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t indices,
                                        diopiConstTensorHandle_t input, diopiSize_t kernel_size, diopiSize_t stride,
                                        diopiSize_t padding, diopiSize_t dilation, bool ceil_mode) try {
@@ -315,105 +259,6 @@ diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
     return caught(helpers, "diopiMaxPool2dBackward");
 }
 
-diopiError_t diopiAdaptiveAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                    diopiSize_t output_size) try {
-    if (impl::camb::diopiAdaptiveAvgPool2d == nullptr) {
-        return missing(helpers, "diopiAdaptiveAvgPool2d");
-    }
-    if (fits(rule1, out, input)) {
-        return pass(impl::camb::diopiAdaptiveAvgPool2d, ctx, out, input, output_size);
-    }
-    Call call(helpers, ctx, "diopiAdaptiveAvgPool2d");
-    if (!call.out(rule1, "out", out) || !call.in(rule1, "input", input)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiAdaptiveAvgPool2d, ctx, out, input, output_size);
-} catch (...) {
-    return caught(helpers, "diopiAdaptiveAvgPool2d");
-}
-
-diopiError_t diopiAdaptiveAvgPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                            diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input) try {
-    if (impl::camb::diopiAdaptiveAvgPool2dBackward == nullptr) {
-        return missing(helpers, "diopiAdaptiveAvgPool2dBackward");
-    }
-    if (fits(rule1, grad_input, grad_output, input)) {
-        return pass(impl::camb::diopiAdaptiveAvgPool2dBackward, ctx, grad_input, grad_output, input);
-    }
-    Call call(helpers, ctx, "diopiAdaptiveAvgPool2dBackward");
-    if (!call.out(rule1, "grad_input", grad_input) || !call.in(rule1, "grad_output", grad_output) ||
-        !call.in(rule1, "input", input)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiAdaptiveAvgPool2dBackward, ctx, grad_input, grad_output, input);
-} catch (...) {
-    return caught(helpers, "diopiAdaptiveAvgPool2dBackward");
-}
-
-diopiError_t diopiNeg(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) try {
-    if (impl::camb::diopiNeg == nullptr) {
-        return missing(helpers, "diopiNeg");
-    }
-    if (fits(rule2, out, input)) {
-        return pass(impl::camb::diopiNeg, ctx, out, input);
-    }
-    Call call(helpers, ctx, "diopiNeg");
-    if (!call.out(rule2, "out", out) || !call.in(rule2, "input", input)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiNeg, ctx, out, input);
-} catch (...) {
-    return caught(helpers, "diopiNeg");
-}
-
-diopiError_t diopiSqrt(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) try {
-    if (impl::camb::diopiSqrt == nullptr) {
-        return missing(helpers, "diopiSqrt");
-    }
-    if (fits(rule2, out, input)) {
-        return pass(impl::camb::diopiSqrt, ctx, out, input);
-    }
-    Call call(helpers, ctx, "diopiSqrt");
-    if (!call.out(rule2, "out", out) || !call.in(rule2, "input", input)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiSqrt, ctx, out, input);
-} catch (...) {
-    return caught(helpers, "diopiSqrt");
-}
-
-diopiError_t diopiSigmoid(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) try {
-    if (impl::camb::diopiSigmoid == nullptr) {
-        return missing(helpers, "diopiSigmoid");
-    }
-    if (fits(rule2, out, input)) {
-        return pass(impl::camb::diopiSigmoid, ctx, out, input);
-    }
-    Call call(helpers, ctx, "diopiSigmoid");
-    if (!call.out(rule2, "out", out) || !call.in(rule2, "input", input)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiSigmoid, ctx, out, input);
-} catch (...) {
-    return caught(helpers, "diopiSigmoid");
-}
-
-diopiError_t diopiExp(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input) try {
-    if (impl::camb::diopiExp == nullptr) {
-        return missing(helpers, "diopiExp");
-    }
-    if (fits(rule2, out, input)) {
-        return pass(impl::camb::diopiExp, ctx, out, input);
-    }
-    Call call(helpers, ctx, "diopiExp");
-    if (!call.out(rule2, "out", out) || !call.in(rule2, "input", input)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiExp, ctx, out, input);
-} catch (...) {
-    return caught(helpers, "diopiExp");
-}
-
 diopiError_t diopiAdd(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                       diopiConstTensorHandle_t other, const diopiScalar_t* alpha) try {
     if (impl::camb::diopiAdd == nullptr) {
@@ -448,175 +293,6 @@ diopiError_t diopiAddInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, di
     return caught(helpers, "diopiAddInp");
 }
 
-diopiError_t diopiAddScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            const diopiScalar_t* other, const diopiScalar_t* alpha) try {
-    if (impl::camb::diopiAddScalar == nullptr) {
-        return missing(helpers, "diopiAddScalar");
-    }
-    if (fits(rule3, out, input)) {
-        return pass(impl::camb::diopiAddScalar, ctx, out, input, other, alpha);
-    }
-    Call call(helpers, ctx, "diopiAddScalar");
-    if (!call.out(rule3, "out", out) || !call.in(rule3, "input", input)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiAddScalar, ctx, out, input, other, alpha);
-} catch (...) {
-    return caught(helpers, "diopiAddScalar");
-}
-
-diopiError_t diopiAddInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input, const diopiScalar_t* other,
-                               const diopiScalar_t* alpha) try {
-    if (impl::camb::diopiAddInpScalar == nullptr) {
-        return missing(helpers, "diopiAddInpScalar");
-    }
-    if (fits(rule3, input)) {
-        return pass(impl::camb::diopiAddInpScalar, ctx, input, other, alpha);
-    }
-    Call call(helpers, ctx, "diopiAddInpScalar");
-    if (!call.inout(rule3, "input", input)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiAddInpScalar, ctx, input, other, alpha);
-} catch (...) {
-    return caught(helpers, "diopiAddInpScalar");
-}
-
-diopiError_t diopiSub(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t other, const diopiScalar_t* alpha) try {
-    if (impl::camb::diopiSub == nullptr) {
-        return missing(helpers, "diopiSub");
-    }
-    if (fits(rule3, out, input, other)) {
-        return pass(impl::camb::diopiSub, ctx, out, input, other, alpha);
-    }
-    Call call(helpers, ctx, "diopiSub");
-    if (!call.out(rule3, "out", out) || !call.in(rule3, "input", input) || !call.in(rule3, "other", other)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiSub, ctx, out, input, other, alpha);
-} catch (...) {
-    return caught(helpers, "diopiSub");
-}
-
-diopiError_t diopiSubInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other,
-                         const diopiScalar_t* alpha) try {
-    if (impl::camb::diopiSubInp == nullptr) {
-        return missing(helpers, "diopiSubInp");
-    }
-    if (fits(rule3, input, other)) {
-        return pass(impl::camb::diopiSubInp, ctx, input, other, alpha);
-    }
-    Call call(helpers, ctx, "diopiSubInp");
-    if (!call.inout(rule3, "input", input) || !call.in(rule3, "other", other)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiSubInp, ctx, input, other, alpha);
-} catch (...) {
-    return caught(helpers, "diopiSubInp");
-}
-
-diopiError_t diopiMul(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t other) try {
-    if (impl::camb::diopiMul == nullptr) {
-        return missing(helpers, "diopiMul");
-    }
-    if (fits(rule3, out, input, other)) {
-        return pass(impl::camb::diopiMul, ctx, out, input, other);
-    }
-    Call call(helpers, ctx, "diopiMul");
-    if (!call.out(rule3, "out", out) || !call.in(rule3, "input", input) || !call.in(rule3, "other", other)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiMul, ctx, out, input, other);
-} catch (...) {
-    return caught(helpers, "diopiMul");
-}
-
-diopiError_t diopiMulInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other) try {
-    if (impl::camb::diopiMulInp == nullptr) {
-        return missing(helpers, "diopiMulInp");
-    }
-    if (fits(rule3, input, other)) {
-        return pass(impl::camb::diopiMulInp, ctx, input, other);
-    }
-    Call call(helpers, ctx, "diopiMulInp");
-    if (!call.inout(rule3, "input", input) || !call.in(rule3, "other", other)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiMulInp, ctx, input, other);
-} catch (...) {
-    return caught(helpers, "diopiMulInp");
-}
-
-diopiError_t diopiMulScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            const diopiScalar_t* other) try {
-    if (impl::camb::diopiMulScalar == nullptr) {
-        return missing(helpers, "diopiMulScalar");
-    }
-    if (fits(rule3, out, input)) {
-        return pass(impl::camb::diopiMulScalar, ctx, out, input, other);
-    }
-    Call call(helpers, ctx, "diopiMulScalar");
-    if (!call.out(rule3, "out", out) || !call.in(rule3, "input", input)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiMulScalar, ctx, out, input, other);
-} catch (...) {
-    return caught(helpers, "diopiMulScalar");
-}
-
-diopiError_t diopiDiv(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t other, diopiRoundMode_t rounding_mode) try {
-    if (impl::camb::diopiDiv == nullptr) {
-        return missing(helpers, "diopiDiv");
-    }
-    if (fits(rule3, out, input, other)) {
-        return pass(impl::camb::diopiDiv, ctx, out, input, other, rounding_mode);
-    }
-    Call call(helpers, ctx, "diopiDiv");
-    if (!call.out(rule3, "out", out) || !call.in(rule3, "input", input) || !call.in(rule3, "other", other)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiDiv, ctx, out, input, other, rounding_mode);
-} catch (...) {
-    return caught(helpers, "diopiDiv");
-}
-
-diopiError_t diopiDivInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other,
-                         diopiRoundMode_t rounding_mode) try {
-    if (impl::camb::diopiDivInp == nullptr) {
-        return missing(helpers, "diopiDivInp");
-    }
-    if (fits(rule3, input, other)) {
-        return pass(impl::camb::diopiDivInp, ctx, input, other, rounding_mode);
-    }
-    Call call(helpers, ctx, "diopiDivInp");
-    if (!call.inout(rule3, "input", input) || !call.in(rule3, "other", other)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiDivInp, ctx, input, other, rounding_mode);
-} catch (...) {
-    return caught(helpers, "diopiDivInp");
-}
-
-diopiError_t diopiBmm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t mat2) try {
-    if (impl::camb::diopiBmm == nullptr) {
-        return missing(helpers, "diopiBmm");
-    }
-    if (fits(rule2, out, input, mat2)) {
-        return pass(impl::camb::diopiBmm, ctx, out, input, mat2);
-    }
-    Call call(helpers, ctx, "diopiBmm");
-    if (!call.out(rule2, "out", out) || !call.in(rule2, "input", input) || !call.in(rule2, "mat2", mat2)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiBmm, ctx, out, input, mat2);
-} catch (...) {
-    return caught(helpers, "diopiBmm");
-}
-
 diopiError_t diopiMatmul(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                          diopiConstTensorHandle_t other) try {
     if (impl::camb::diopiMatmul == nullptr) {
@@ -634,23 +310,6 @@ diopiError_t diopiMatmul(diopiContextHandle_t ctx, diopiTensorHandle_t out, diop
     return caught(helpers, "diopiMatmul");
 }
 
-diopiError_t diopiMean(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                       diopiSize_t dim) try {
-    if (impl::camb::diopiMean == nullptr) {
-        return missing(helpers, "diopiMean");
-    }
-    if (fits(rule2, out, input)) {
-        return pass(impl::camb::diopiMean, ctx, out, input, dim);
-    }
-    Call call(helpers, ctx, "diopiMean");
-    if (!call.out(rule2, "out", out) || !call.in(rule2, "input", input)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiMean, ctx, out, input, dim);
-} catch (...) {
-    return caught(helpers, "diopiMean");
-}
-
 diopiError_t diopiSum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                       diopiSize_t dim) try {
     if (impl::camb::diopiSum == nullptr) {
@@ -666,24 +325,6 @@ diopiError_t diopiSum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiCo
     return call.run(impl::camb::diopiSum, ctx, out, input, dim);
 } catch (...) {
     return caught(helpers, "diopiSum");
-}
-
-diopiError_t diopiMax(diopiContextHandle_t ctx, diopiTensorHandle_t max, diopiTensorHandle_t max_indices,
-                      diopiConstTensorHandle_t input, int64_t dim) try {
-    if (impl::camb::diopiMax == nullptr) {
-        return missing(helpers, "diopiMax");
-    }
-    if (fits(rule2, max, max_indices, input)) {
-        return pass(impl::camb::diopiMax, ctx, max, max_indices, input, dim);
-    }
-    Call call(helpers, ctx, "diopiMax");
-    if (!call.out(rule2, "max", max) || !call.out(rule2, "max_indices", max_indices) ||
-        !call.in(rule2, "input", input)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiMax, ctx, max, max_indices, input, dim);
-} catch (...) {
-    return caught(helpers, "diopiMax");
 }
 
 diopiError_t diopiSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
@@ -752,24 +393,6 @@ diopiError_t diopiNonzero(diopiContextHandle_t ctx, diopiTensorHandle_t* out, di
     return caught(helpers, "diopiNonzero");
 }
 
-diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t weight,
-                            diopiConstTensorHandle_t indices, int64_t padding_idx, bool scale_grad_byfreq,
-                            bool sparse) try {
-    if (impl::camb::diopiEmbedding == nullptr) {
-        return missing(helpers, "diopiEmbedding");
-    }
-    if (fits(rule2, out, weight, indices)) {
-        return pass(impl::camb::diopiEmbedding, ctx, out, weight, indices, padding_idx, scale_grad_byfreq, sparse);
-    }
-    Call call(helpers, ctx, "diopiEmbedding");
-    if (!call.out(rule2, "out", out) || !call.in(rule2, "weight", weight) || !call.in(rule2, "indices", indices)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiEmbedding, ctx, out, weight, indices, padding_idx, scale_grad_byfreq, sparse);
-} catch (...) {
-    return caught(helpers, "diopiEmbedding");
-}
-
 diopiError_t diopiCat(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t* tensors,
                       int64_t num_inputs, int64_t dim) try {
     if (impl::camb::diopiCat == nullptr) {
@@ -797,41 +420,6 @@ diopiError_t diopiTopk(diopiContextHandle_t ctx, diopiTensorHandle_t values, dio
     return caught(helpers, "diopiTopk");
 }
 
-diopiError_t diopiWhere(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t condition,
-                        diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) try {
-    if (impl::camb::diopiWhere == nullptr) {
-        return missing(helpers, "diopiWhere");
-    }
-    if (fits(rule2, out, condition, input) && fits(rule2, other)) {
-        return pass(impl::camb::diopiWhere, ctx, out, condition, input, other);
-    }
-    Call call(helpers, ctx, "diopiWhere");
-    if (!call.out(rule2, "out", out) || !call.in(rule2, "condition", condition) || !call.in(rule2, "input", input) ||
-        !call.in(rule2, "other", other)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiWhere, ctx, out, condition, input, other);
-} catch (...) {
-    return caught(helpers, "diopiWhere");
-}
-
-diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                         const int64_t* dim, bool keepdim) try {
-    if (impl::camb::diopiArgmax == nullptr) {
-        return missing(helpers, "diopiArgmax");
-    }
-    if (fits(rule2, out, input)) {
-        return pass(impl::camb::diopiArgmax, ctx, out, input, dim, keepdim);
-    }
-    Call call(helpers, ctx, "diopiArgmax");
-    if (!call.out(rule2, "out", out) || !call.in(rule2, "input", input)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiArgmax, ctx, out, input, dim, keepdim);
-} catch (...) {
-    return caught(helpers, "diopiArgmax");
-}
-
 diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t param, diopiConstTensorHandle_t grad,
                        diopiTensorHandle_t exp_avg, diopiTensorHandle_t exp_avg_sq, diopiTensorHandle_t max_exp_avg_sq,
                        float lr, float beta1, float beta2, float eps, float weight_decay, int64_t step,
@@ -852,40 +440,6 @@ diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t param, diop
                     weight_decay, step, amsgrad);
 } catch (...) {
     return caught(helpers, "diopiAdam");
-}
-
-diopiError_t diopiMm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                     diopiConstTensorHandle_t mat2) try {
-    if (impl::camb::diopiMm == nullptr) {
-        return missing(helpers, "diopiMm");
-    }
-    if (fits(rule2, out, input, mat2)) {
-        return pass(impl::camb::diopiMm, ctx, out, input, mat2);
-    }
-    Call call(helpers, ctx, "diopiMm");
-    if (!call.out(rule2, "out", out) || !call.in(rule2, "input", input) || !call.in(rule2, "mat2", mat2)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiMm, ctx, out, input, mat2);
-} catch (...) {
-    return caught(helpers, "diopiMm");
-}
-
-diopiError_t diopiGather(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input, int64_t dim,
-                         diopiConstTensorHandle_t index) try {
-    if (impl::camb::diopiGather == nullptr) {
-        return missing(helpers, "diopiGather");
-    }
-    if (fits(rule2, out, input, index)) {
-        return pass(impl::camb::diopiGather, ctx, out, input, dim, index);
-    }
-    Call call(helpers, ctx, "diopiGather");
-    if (!call.out(rule2, "out", out) || !call.in(rule2, "input", input) || !call.in(rule2, "index", index)) {
-        return call.status();
-    }
-    return call.run(impl::camb::diopiGather, ctx, out, input, dim, index);
-} catch (...) {
-    return caught(helpers, "diopiGather");
 }
 
 diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t save_mean,
@@ -977,33 +531,16 @@ diopiBatchNorm channels_last 3,4,5 0:out 1:save_mean 2:save_invstd 3:input 4:wei
 diopiBatchNormBackward channels_last 3,4,5 0:grad_input 1:grad_weight 2:grad_bias 3:grad_output 4:input 5:weight 6:running_mean 7:running_var 8:save_mean 9:save_invstd
 diopiRelu row_major 3,4,5 0:out 1:input
 diopiReluInp row_major 3,4,5 0:input
-diopiGelu row_major 3,4,5 0:out 1:input
-diopiGeluBackward row_major 3,4,5 0:grad_input 1:grad_output 2:input
-diopiMaxPool2d channels_last 3,4,5 0:out 1:input
 diopiMaxPool2dWithIndices channels_last 3,4,5 0:out 1:indices 2:input
 diopiMaxPool2dBackward channels_last 3,4,5 0:grad_input 1:grad_output 2:input 8:indices
-diopiAdaptiveAvgPool2d channels_last 3,4,5 0:out 1:input
-diopiAdaptiveAvgPool2dBackward channels_last 3,4,5 0:grad_input 1:grad_output 2:input
-diopiNeg row_major 3,4,5 0:out 1:input
-diopiSqrt row_major 3,4,5 0:out 1:input
-diopiSigmoid row_major 3,4,5 0:out 1:input
-diopiExp row_major 3,4,5 0:out 1:input
-diopiBmm row_major 3,4,5 0:out 1:input 2:mat2
 diopiMatmul row_major 3,4,5 0:out 1:input 2:other
-diopiMean row_major 3,4,5 0:out 1:input
 diopiSum row_major 3,4,5 0:out 1:input
-diopiMax row_major 3,4,5 0:max 1:max_indices 2:input
 diopiSoftmax row_major 3,4,5 0:out 1:input
 diopiSoftmaxBackward row_major 3,4,5 0:grad_input 1:grad_output 2:output
 diopiIndexSelect row_major 3,4,5 0:out 1:input 3:index
 diopiNonzero row_major 3,4,5 1:input
-diopiEmbedding row_major 3,4,5 0:out 1:weight 2:indices
 diopiTopk row_major 3,4,5 2:input
-diopiWhere row_major 3,4,5 0:out 1:condition 2:input 3:other
-diopiArgmax row_major 3,4,5 0:out 1:input
 diopiAdam row_major 3,4,5 0:param 1:grad 2:exp_avg 3:exp_avg_sq 4:max_exp_avg_sq
-diopiMm row_major 3,4,5 0:out 1:input 2:mat2
-diopiGather row_major 3,4,5 0:out 1:input 3:index
 diopiLayerNorm row_major 3,4,5 0:out 1:save_mean 2:save_invstd 3:input 4:weight 5:bias
 diopiLayerNormBackward row_major 3,4,5 0:grad_input 1:grad_weight 2:grad_bias 3:grad_output 4:input 5:weight 6:bias 7:mean 8:rstd
 )";

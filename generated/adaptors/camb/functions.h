@@ -7,8 +7,6 @@
  *   specs/ops/activation_backward.yaml
  *   specs/ops/convolution.yaml
  *   specs/ops/elementwise_binary.yaml
- *   specs/ops/elementwise_ternary.yaml
- *   specs/ops/elementwise_unary.yaml
  *   specs/ops/indexing.yaml
  *   specs/ops/linalg_matmul.yaml
  *   specs/ops/norm.yaml
@@ -54,14 +52,6 @@ diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_
 diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                        diopiConstTensorHandle_t input) DIOPI_ATTR_WEAK;
 diopiError_t diopiReluInp(diopiContextHandle_t ctx, diopiTensorHandle_t input) DIOPI_ATTR_WEAK;
-diopiError_t diopiGelu(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                       const char* approximate) DIOPI_ATTR_WEAK;
-diopiError_t diopiGeluBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                               diopiConstTensorHandle_t grad_output, diopiConstTensorHandle_t input,
-                               const char* approximate) DIOPI_ATTR_WEAK;
-diopiError_t diopiMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
-                            bool ceil_mode) DIOPI_ATTR_WEAK;
 diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t indices,
                                        diopiConstTensorHandle_t input, diopiSize_t kernel_size, diopiSize_t stride,
                                        diopiSize_t padding, diopiSize_t dilation, bool ceil_mode) DIOPI_ATTR_WEAK;
@@ -70,53 +60,16 @@ diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiSize_t kernel_size, diopiSize_t stride, diopiSize_t padding,
                                     diopiSize_t dilation, bool ceil_mode,
                                     diopiConstTensorHandle_t indices) DIOPI_ATTR_WEAK;
-diopiError_t diopiAdaptiveAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                                    diopiSize_t output_size) DIOPI_ATTR_WEAK;
-diopiError_t diopiAdaptiveAvgPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                            diopiConstTensorHandle_t grad_output,
-                                            diopiConstTensorHandle_t input) DIOPI_ATTR_WEAK;
-diopiError_t diopiNeg(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                      diopiConstTensorHandle_t input) DIOPI_ATTR_WEAK;
-diopiError_t diopiSqrt(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                       diopiConstTensorHandle_t input) DIOPI_ATTR_WEAK;
-diopiError_t diopiSigmoid(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                          diopiConstTensorHandle_t input) DIOPI_ATTR_WEAK;
-diopiError_t diopiExp(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                      diopiConstTensorHandle_t input) DIOPI_ATTR_WEAK;
 diopiError_t diopiAdd(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                       diopiConstTensorHandle_t other, const diopiScalar_t* alpha) DIOPI_ATTR_WEAK;
 diopiError_t diopiAddInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other,
                          const diopiScalar_t* alpha) DIOPI_ATTR_WEAK;
-diopiError_t diopiAddScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            const diopiScalar_t* other, const diopiScalar_t* alpha) DIOPI_ATTR_WEAK;
-diopiError_t diopiAddInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input, const diopiScalar_t* other,
-                               const diopiScalar_t* alpha) DIOPI_ATTR_WEAK;
-diopiError_t diopiSub(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t other, const diopiScalar_t* alpha) DIOPI_ATTR_WEAK;
-diopiError_t diopiSubInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other,
-                         const diopiScalar_t* alpha) DIOPI_ATTR_WEAK;
-diopiError_t diopiMul(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t other) DIOPI_ATTR_WEAK;
-diopiError_t diopiMulInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                         diopiConstTensorHandle_t other) DIOPI_ATTR_WEAK;
-diopiError_t diopiMulScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                            const diopiScalar_t* other) DIOPI_ATTR_WEAK;
-diopiError_t diopiDiv(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t other, diopiRoundMode_t rounding_mode) DIOPI_ATTR_WEAK;
-diopiError_t diopiDivInp(diopiContextHandle_t ctx, diopiTensorHandle_t input, diopiConstTensorHandle_t other,
-                         diopiRoundMode_t rounding_mode) DIOPI_ATTR_WEAK;
-diopiError_t diopiBmm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                      diopiConstTensorHandle_t mat2) DIOPI_ATTR_WEAK;
 diopiError_t diopiMatmul(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                          diopiConstTensorHandle_t other) DIOPI_ATTR_WEAK;
 diopiError_t diopiEqual(diopiContextHandle_t ctx, bool* out, diopiConstTensorHandle_t input,
                         diopiConstTensorHandle_t other) DIOPI_ATTR_WEAK;
-diopiError_t diopiMean(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                       diopiSize_t dim) DIOPI_ATTR_WEAK;
 diopiError_t diopiSum(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                       diopiSize_t dim) DIOPI_ATTR_WEAK;
-diopiError_t diopiMax(diopiContextHandle_t ctx, diopiTensorHandle_t max, diopiTensorHandle_t max_indices,
-                      diopiConstTensorHandle_t input, int64_t dim) DIOPI_ATTR_WEAK;
 diopiError_t diopiSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                           int64_t dim) DIOPI_ATTR_WEAK;
 diopiError_t diopiSoftmaxBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
@@ -126,26 +79,15 @@ diopiError_t diopiIndexSelect(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                               int64_t dim, diopiConstTensorHandle_t index) DIOPI_ATTR_WEAK;
 diopiError_t diopiNonzero(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
                           diopiConstTensorHandle_t input) DIOPI_ATTR_WEAK;
-diopiError_t diopiEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t weight,
-                            diopiConstTensorHandle_t indices, int64_t padding_idx, bool scale_grad_byfreq,
-                            bool sparse) DIOPI_ATTR_WEAK;
 diopiError_t diopiCat(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t* tensors,
                       int64_t num_inputs, int64_t dim) DIOPI_ATTR_WEAK;
 diopiError_t diopiTopk(diopiContextHandle_t ctx, diopiTensorHandle_t values, diopiTensorHandle_t indices,
                        diopiConstTensorHandle_t input, int64_t k, int64_t dim, bool largest,
                        bool sorted) DIOPI_ATTR_WEAK;
-diopiError_t diopiWhere(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t condition,
-                        diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) DIOPI_ATTR_WEAK;
-diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                         const int64_t* dim, bool keepdim) DIOPI_ATTR_WEAK;
 diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t param, diopiConstTensorHandle_t grad,
                        diopiTensorHandle_t exp_avg, diopiTensorHandle_t exp_avg_sq, diopiTensorHandle_t max_exp_avg_sq,
                        float lr, float beta1, float beta2, float eps, float weight_decay, int64_t step,
                        bool amsgrad) DIOPI_ATTR_WEAK;
-diopiError_t diopiMm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
-                     diopiConstTensorHandle_t mat2) DIOPI_ATTR_WEAK;
-diopiError_t diopiGather(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input, int64_t dim,
-                         diopiConstTensorHandle_t index) DIOPI_ATTR_WEAK;
 diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t save_mean,
                             diopiTensorHandle_t save_invstd, diopiConstTensorHandle_t input,
                             diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,

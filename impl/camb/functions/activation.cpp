@@ -10,22 +10,6 @@ diopiError_t diopiRelu(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/
 
 diopiError_t diopiReluInp(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*input*/) { return diopiNoImplement; }
 
-diopiError_t diopiGelu(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/, diopiConstTensorHandle_t /*input*/,
-                       const char* /*approximate*/) {
-    return diopiNoImplement;
-}
-
-diopiError_t diopiGeluBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                               diopiConstTensorHandle_t /*grad_output*/, diopiConstTensorHandle_t /*input*/,
-                               const char* /*approximate*/) {
-    return diopiNoImplement;
-}
-
-diopiError_t diopiSigmoid(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                          diopiConstTensorHandle_t /*input*/) {
-    return diopiNoImplement;
-}
-
 diopiError_t diopiSoftmax(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/, diopiConstTensorHandle_t /*input*/,
                           int64_t /*dim*/) {
     return diopiNoImplement;

@@ -14,17 +14,6 @@ diopiError_t diopiIndexSelect(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t 
     return diopiNoImplement;
 }
 
-diopiError_t diopiGather(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/, diopiConstTensorHandle_t /*input*/,
-                         int64_t /*dim*/, diopiConstTensorHandle_t /*index*/) {
-    return diopiNoImplement;
-}
-
-diopiError_t diopiEmbedding(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                            diopiConstTensorHandle_t /*weight*/, diopiConstTensorHandle_t /*indices*/,
-                            int64_t /*padding_idx*/, bool /*scale_grad_byfreq*/, bool /*sparse*/) {
-    return diopiNoImplement;
-}
-
 diopiError_t diopiNonzero(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t* /*out*/,
                           diopiConstTensorHandle_t /*input*/) {
     return diopiNoImplement;

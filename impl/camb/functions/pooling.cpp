@@ -4,12 +4,6 @@
 
 namespace impl::camb {
 
-diopiError_t diopiMaxPool2d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                            diopiConstTensorHandle_t /*input*/, diopiSize_t /*kernel_size*/, diopiSize_t /*stride*/,
-                            diopiSize_t /*padding*/, diopiSize_t /*dilation*/, bool /*ceil_mode*/) {
-    return diopiNoImplement;
-}
-
 diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
                                        diopiTensorHandle_t /*indices*/, diopiConstTensorHandle_t /*input*/,
                                        diopiSize_t /*kernel_size*/, diopiSize_t /*stride*/, diopiSize_t /*padding*/,
@@ -22,17 +16,6 @@ diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHan
                                     diopiSize_t /*kernel_size*/, diopiSize_t /*stride*/, diopiSize_t /*padding*/,
                                     diopiSize_t /*dilation*/, bool /*ceil_mode*/,
                                     diopiConstTensorHandle_t /*indices*/) {
-    return diopiNoImplement;
-}
-
-diopiError_t diopiAdaptiveAvgPool2d(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
-                                    diopiConstTensorHandle_t /*input*/, diopiSize_t /*output_size*/) {
-    return diopiNoImplement;
-}
-
-diopiError_t diopiAdaptiveAvgPool2dBackward(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*grad_input*/,
-                                            diopiConstTensorHandle_t /*grad_output*/,
-                                            diopiConstTensorHandle_t /*input*/) {
     return diopiNoImplement;
 }
 

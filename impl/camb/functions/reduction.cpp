@@ -9,21 +9,6 @@ diopiError_t diopiSum(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/,
     return diopiNoImplement;
 }
 
-diopiError_t diopiMean(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/, diopiConstTensorHandle_t /*input*/,
-                       diopiSize_t /*dim*/) {
-    return diopiNoImplement;
-}
-
-diopiError_t diopiMax(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*max*/, diopiTensorHandle_t /*max_indices*/,
-                      diopiConstTensorHandle_t /*input*/, int64_t /*dim*/) {
-    return diopiNoImplement;
-}
-
-diopiError_t diopiArgmax(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*out*/, diopiConstTensorHandle_t /*input*/,
-                         const int64_t* /*dim*/, bool /*keepdim*/) {
-    return diopiNoImplement;
-}
-
 diopiError_t diopiTopk(diopiContextHandle_t /*ctx*/, diopiTensorHandle_t /*values*/, diopiTensorHandle_t /*indices*/,
                        diopiConstTensorHandle_t /*input*/, int64_t /*k*/, int64_t /*dim*/, bool /*largest*/,
                        bool /*sorted*/) {

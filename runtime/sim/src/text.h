@@ -1,4 +1,4 @@
-// Text that a signal handler can make: a fixed buffer, no allocation, no locale.
+// Text that a signal handler can make: a fixed buffer, no allocation, no locale. And `hex`, which allocates.
 #ifndef DIOPIGEN_SIM_SRC_TEXT_H_
 #define DIOPIGEN_SIM_SRC_TEXT_H_
 
@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace diopigen::sim {
 
@@ -70,6 +71,11 @@ class Text {
     char buffer_[2048];
     std::size_t used_ = 0;
 };
+
+inline std::string hex(uintptr_t address) {
+    Text text;
+    return text.address(address).c_str();
+}
 
 }  // namespace diopigen::sim
 

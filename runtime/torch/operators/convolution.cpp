@@ -15,7 +15,6 @@ namespace {
 
 // The interface has functions for 2 and 3 dimensions; one of them is none of ours.
 constexpr int64_t kPlane = 4;
-constexpr int64_t kVolume = 5;
 
 std::vector<int64_t> outputSize(const at::Tensor& input, const at::Tensor& weight, at::IntArrayRef stride,
                                 at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,

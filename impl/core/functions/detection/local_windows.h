@@ -38,8 +38,9 @@ struct AttentionMasks {
     }
 };
 
-template <typename W>
-struct SpreadMasks {
+// From masks to the attention of all positions, or back.
+template <bool spreads, typename W>
+struct MoveMasks {
     W* to;
     const W* from;
     AttentionMasks masks;
@@ -47,27 +48,13 @@ struct SpreadMasks {
     DIOPI_HOST_DEVICE void operator()(int64_t element) const {
         const int64_t target = masks.target(element);
         if (target >= 0) {
-            to[target] = from[element];
+            to[spreads ? target : element] = from[spreads ? element : target];
         }
     }
 };
 
-template <typename W>
-struct FetchMasks {
-    W* to;
-    const W* from;
-    AttentionMasks masks;
-
-    DIOPI_HOST_DEVICE void operator()(int64_t element) const {
-        const int64_t target = masks.target(element);
-        if (target >= 0) {
-            to[element] = from[target];
-        }
-    }
-};
-
-// `Body` moves elements between the masks (`count` elements) and the attention of all positions.
-template <template <typename> class Body, typename Each, typename Args>
+// The masks have `count` elements.
+template <bool spreads, typename Each, typename Args>
 void move_masks(const Each& each, const Tensor& out, const Tensor& in, int64_t count, const Args& args) {
     require_apart(out, {&in});
     // Beyond the map and the mask together, no element is on the map: a distance that does not overflow says the same.
@@ -85,7 +72,7 @@ void move_masks(const Each& each, const Tensor& out, const Tensor& in, int64_t c
         using W = decltype(sample);
         const RawInput from(in);
         const Changed to(out, out.dtype);
-        each(count, 8, Body<W>{to.as<W>(), from.as<W>(), masks});
+        each(count, 8, MoveMasks<spreads, W>{to.as<W>(), from.as<W>(), masks});
         to.store();
     });
 }

@@ -22,11 +22,11 @@ void entry::correlation_mmcv(const CorrelationMmcvArgs& args) { correlation(Each
 void entry::correlation_backward_mmcv(const CorrelationBackwardMmcvArgs& args) { correlation_backward(Each(), args); }
 
 void entry::psamask_mmcv(const PsamaskMmcvArgs& args) {
-    move_masks<SpreadMasks>(Each(), args.output, args.input, args.input.numel, args);
+    move_masks<true>(Each(), args.output, args.input, args.input.numel, args);
 }
 
 void entry::psamask_backward_mmcv(const PsamaskBackwardMmcvArgs& args) {
-    move_masks<FetchMasks>(Each(), args.grad_input, args.grad_output, args.grad_input.numel, args);
+    move_masks<false>(Each(), args.grad_input, args.grad_output, args.grad_input.numel, args);
 }
 
 void entry::upfirdn2d_op_mmcv(const Upfirdn2dOpMmcvArgs& args) { resample(Each(), args); }

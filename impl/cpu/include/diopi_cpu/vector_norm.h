@@ -74,9 +74,6 @@ void dispatch_norm(double order, Body&& body) {
     return body(PowerNorm{{}, order});
 }
 
-// Whether the norm of no elements has no value.
-inline bool needs_elements(double order) { return order < 0 || std::isinf(order); }
-
 }  // namespace diopigen::cpu
 
 #endif  // DIOPI_CPU_VECTOR_NORM_H_

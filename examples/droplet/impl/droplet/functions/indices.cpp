@@ -1,8 +1,7 @@
 // Operators of droplet that make positions, or read and write the elements that positions name.
-#include <diopigen/elementwise/functions.h>
 #include <diopigen_kernels/indexing.h>
+#include <diopigen_kernels/operators.h>
 
-#include <cmath>
 #include <cstring>
 #include <memory>
 #include <stdexcept>
@@ -13,11 +12,7 @@
 namespace impl {
 namespace droplet {
 
-using diopigen::elementwise::Number;
-
 namespace {
-
-constexpr double kExact = 9007199254740992;  // integers below it are doubles
 
 // What `compute` makes of the operands of a call on the device. The host waits for it: the kernel writes to a mailbox
 // in host memory, which both reach, as doorbells of real chips are.
@@ -276,29 +271,7 @@ diopiError_t diopiIndexPutInp(Context ctx, Out input, In values, In* indices, in
 
 diopiError_t diopiArange(Context ctx, Out out, const diopiScalar_t* start, const diopiScalar_t* end,
                          const diopiScalar_t* step) {
-    const Call call(ctx, "diopiArange", {out});
-    const Number from(start), to(end), by(step);
-    const double count = std::ceil((to.value() - from.value()) / by.value());
-    bool isPlain = by.value() != 0 && call.dtype(0) != diopi_dtype_bool;
-    for (const Number& each : {from, to, by}) {
-        const bool isExact = each.fits<int64_t>() && std::abs(each.value()) < kExact;
-        isPlain = isPlain && each.isNumber() && (isExact || isFloat(call.dtype(0)));
-    }
-    if (!isPlain || count != static_cast<double>(product(call.shape(0)))) {
-        return leave(call);
-    }
-    return run(call, [=, shape = call.shape(0)](const Kernel& k) {
-        withValues(k.buffer(0).dtype, [&](auto zero) {
-            using Value = decltype(zero);
-            Output<Value> all(k, 0, shape);
-            for (int64_t i = 0; i < product(shape); ++i) {
-                all.data()[i] = isFloat(k.buffer(0).dtype)
-                                    ? static_cast<Value>(from.value() + static_cast<double>(i) * by.value())
-                                    : static_cast<Value>(from.integer() + i * by.integer());
-            }
-            all.finish();
-        });
-    });
+    return answer(operators::arange(diopigen::sim::launchAtOnceIfSmall, ctx, out, start, end, step));
 }
 
 }  // namespace droplet

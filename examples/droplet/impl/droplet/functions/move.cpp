@@ -1,4 +1,6 @@
 // Operators of droplet that move elements about.
+#include <diopigen_kernels/operators.h>
+
 #include <stdexcept>
 
 #include "droplet/kernel.h"
@@ -37,40 +39,8 @@ diopiError_t diopiTril(Context ctx, Out out, In input, int64_t diagonal) {
                       });
 }
 
-// For each index of the dimensions in front of `dim`, the parts follow each other.
 diopiError_t diopiCat(Context ctx, Out out, In* tensors, int64_t num_inputs, int64_t dim) {
-    Call call(ctx, "diopiCat", {out});
-    const int64_t along = call.dim(0, dim);
-    if (along < 0 || tensors == nullptr || num_inputs < 1) {
-        return leave(call);
-    }
-    Shape shape = call.shape(0);
-    const int64_t outer = product(Shape(shape.begin(), shape.begin() + along));
-    int64_t left = shape[along];
-    bool isPlain = true;
-    for (int64_t i = 0; i < num_inputs; ++i) {
-        const int k = call.add(tensors[i], Access::read);
-        shape[along] = call.rank(k) == call.rank(0) ? call.shape(k)[along] : -1;
-        isPlain = isPlain && call.hasShape(k, shape) && call.hasDtype(k, call.dtype(0));
-        left -= shape[along];
-    }
-    return !isPlain || left != 0 ? leave(call) : run(call, [=](const Kernel& k) {
-        withValues(k.buffer(0).dtype, [&](auto zero) {
-            const Shape& whole = k.buffer(0).shape;
-            Output<decltype(zero)> all(k, 0, whole);
-            const int64_t pitch = product(whole) / outer;  // elements of an index, and so of a part
-            auto* start = all.data();
-            for (int64_t i = 1; i <= num_inputs; ++i) {
-                const Input<decltype(zero)> part(k, i, k.buffer(i).shape);
-                const int64_t size = product(k.buffer(i).shape) / outer;
-                for (int64_t at = 0; at < outer; ++at) {
-                    std::copy_n(part.data() + at * size, size, start + at * pitch);
-                }
-                start += size;
-            }
-            all.finish();
-        });
-    });
+    return answer(operators::cat(diopigen::sim::launchAtOnceIfSmall, ctx, out, tensors, num_inputs, dim));
 }
 
 // `visit(place, row)` for each row of a table that the indices name, but for the row `left`.
@@ -87,30 +57,22 @@ void lookUp(const Values& indices, int64_t rows, int64_t left, Visit visit) {
         visit(i, static_cast<size_t>(row));
     }
 }
-// Whether the tensor `rows` has a row of `table` for each of the indices, which are operand 2.
-bool isLookUp(const Call& call, int table, int rows) {
-    Shape shape = call.shape(2);
-    shape.push_back(call.rank(table) == 2 ? call.shape(table)[1] : 0);
-    return shape.back() > 0 && call.haveShape({rows}, shape) && call.haveDtype({1}, call.dtype(0)) &&
-           isFloat(call.dtype(0)) && call.haveDtype({2}, diopi_dtype_int32);
+diopiError_t diopiEmbedding(Context ctx, Out out, In weight, In indices, int64_t padding_idx, bool scale_grad_byfreq,
+                            bool sparse) {
+    return answer(operators::embedding(diopigen::sim::launchAtOnceIfSmall, ctx, out, weight, indices, padding_idx,
+                                       scale_grad_byfreq, sparse));
 }
-diopiError_t diopiEmbedding(Context ctx, Out out, In weight, In indices, int64_t /*padding_idx*/,
-                            bool /*scale_grad_byfreq*/, bool /*sparse*/) {
-    const Call call(ctx, "diopiEmbedding", {out}, {weight, indices});
-    return !isLookUp(call, 1, 0) ? leave(call)
-                                 : run(call, [rows = call.shape(1)[0], width = call.shape(1)[1]](const Kernel& k) {
-                                       const Values table = load(k, 1), indices = load(k, 2);
-                                       Values found(indices.size() * width);
-                                       lookUp(indices, rows, -1, [&](size_t i, size_t row) {
-                                           std::copy_n(&table[row * width], width, &found[i * width]);
-                                       });
-                                       store(k, 0, found);
-                                   });
+// Whether tensor 1 has a row of tensor 0 for each of the indices, which are operand 2.
+bool isLookUp(const Call& call) {
+    Shape shape = call.shape(2);
+    shape.push_back(call.rank(0) == 2 ? call.shape(0)[1] : 0);
+    return shape.back() > 0 && call.haveShape({1}, shape) && call.haveDtype({1}, call.dtype(0)) &&
+           isFloat(call.dtype(0)) && call.haveDtype({2}, diopi_dtype_int32);
 }
 diopiError_t diopiEmbeddingBackward(Context ctx, Out out, In grad, In indices, int64_t num_weights, int64_t padding_idx,
                                     bool scale_grad_byfreq, bool /*sparse*/) {
     const Call call(ctx, "diopiEmbeddingBackward", {out}, {grad, indices});
-    if (scale_grad_byfreq || !isLookUp(call, 0, 1) || call.shape(0)[0] != num_weights) {
+    if (scale_grad_byfreq || !isLookUp(call) || call.shape(0)[0] != num_weights) {
         return leave(call);
     }
     return run(call, [=, width = call.shape(0)[1]](const Kernel& k) {
