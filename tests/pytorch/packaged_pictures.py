@@ -1,37 +1,15 @@
-"""Models of torchvision and timm. The wheel of torchvision may be one for CUDA, whose operators do not load next to a
-torch without CUDA: its models need only their names."""
+"""Models of torchvision and timm."""
 
 from __future__ import annotations
 
-import importlib
-import re
 from typing import Any
 
 import torch
+import torchvision_wheel
 from packaged_model import PackageModel, images
-from torchvision_schemas import SCHEMAS
+from run_kind import ROOT
 
-
-def _declare_operators() -> None:
-    """Declares the operators that torchvision describes to PyTorch when it is imported, where they did not load."""
-    library = torch.library.Library("torchvision", "FRAGMENT")
-    _kept.append(library)
-    for _ in range(32):
-        try:
-            importlib.import_module("torchvision")
-        except RuntimeError as error:
-            lacking = re.search(r"operator torchvision::(\w+) does not exist", str(error))
-            if lacking is None:
-                raise
-            library.define(lacking[1] + SCHEMAS.get(lacking[1], "() -> ()"))
-        except ImportError:
-            return
-        else:
-            return
-
-
-_kept: list[Any] = []
-_declare_operators()
+torchvision_wheel.load(ROOT / "build/models")
 
 
 def _torchvision(name: str, size: int = 64, **options: Any) -> PackageModel:
