@@ -1,4 +1,4 @@
-"""Models of torchvision and timm."""
+"""Models of torchvision, timm and segmentation_models_pytorch."""
 
 from __future__ import annotations
 
@@ -34,6 +34,15 @@ def _timm(name: str, size: int = 32, **options: Any) -> PackageModel:
     return PackageModel("timm", name, make, images(size, batch=4))
 
 
+def _segmentation(name: str, **options: Any) -> PackageModel:
+    def make() -> Any:
+        import segmentation_models_pytorch
+
+        return segmentation_models_pytorch.create_model(name, "resnet18", None, classes=3, **options)
+
+    return PackageModel("segmentation_models_pytorch", name, make, images(64))
+
+
 _SMALL = {"img_size": 32, "patch_size": 8, "embed_dim": 32, "depth": 2, "num_heads": 4}
 MODELS = (
     _torchvision("resnet18"),
@@ -44,6 +53,7 @@ MODELS = (
     _torchvision("squeezenet1_1", dropout=0.0),
     _torchvision("regnet_y_400mf"),
     _torchvision("mnasnet0_5", dropout=0.0),
+    _segmentation("fpn", decoder_dropout=0.0),
     _timm("vit_tiny_patch16_224", **_SMALL),
     _timm("resnet10t"),
     _timm("convnext_atto"),
