@@ -34,7 +34,7 @@ void requireReal(at::ScalarType type) {
     }
 }
 
-double largestOf(at::ScalarType type) {
+double largestFinite(at::ScalarType type) {
     return AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, type, "nan_to_num",
                                            [] { return static_cast<double>(std::numeric_limits<scalar_t>::max()); });
 }
@@ -139,7 +139,7 @@ at::Tensor& nanToNum(const at::Tensor& self, std::optional<double> nan, std::opt
     const auto replaced = [&](const at::Tensor& number, const at::Tensor& where, double with) {
         return select(where, at::scalar_tensor(with, at::kDouble).to(number.options()), number);
     };
-    const double largest = largestOf(self.scalar_type());
+    const double largest = largestFinite(self.scalar_type());
     const at::Tensor numbers = replaced(self, self.isnan(), nan.value_or(0));
     const at::Tensor bounded = replaced(numbers, self.eq(kInfinity), posinf.value_or(largest));
     const at::Tensor result = replaced(bounded, self.eq(-kInfinity), neginf.value_or(-largest));
