@@ -95,7 +95,8 @@ test-models: $(VENV)/torch
 	@$(BIN)/python tools/install_models.py build/models
 	@$(BUILD) torch --target torch_droplet --target droplet_clean --target diopi_impl --target diopigen_runtime_shared
 	@rm -f build/tests/pytorch/packages.jsonl
-	@$(BIN)/python -m pytest -m "" tests/pytorch/test_frameworks.py tests/pytorch/test_packaged_models.py
+	@$(BIN)/python -m pytest -m "" tests/pytorch/test_frameworks.py tests/pytorch/test_torchvision_detectors.py \
+		tests/pytorch/test_packaged_models.py
 	@$(BIN)/python tests/pytorch/packaged_report.py --markdown docs/pytorch-models.md
 
 demo-torch: $(VENV)/torch

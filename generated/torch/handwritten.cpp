@@ -90,6 +90,10 @@
 #include <ATen/ops/floor_divide_ops.h>
 #include <ATen/ops/geometric_ops.h>
 #include <ATen/ops/glu_backward_ops.h>
+#include <ATen/ops/grid_sampler_2d_backward_ops.h>
+#include <ATen/ops/grid_sampler_2d_ops.h>
+#include <ATen/ops/grid_sampler_3d_backward_ops.h>
+#include <ATen/ops/grid_sampler_3d_ops.h>
 #include <ATen/ops/hardtanh_ops.h>
 #include <ATen/ops/histc_ops.h>
 #include <ATen/ops/huber_loss_backward_ops.h>
@@ -98,6 +102,7 @@
 #include <ATen/ops/index_fill_ops.h>
 #include <ATen/ops/index_select_ops.h>
 #include <ATen/ops/kthvalue_ops.h>
+#include <ATen/ops/linalg_householder_product_ops.h>
 #include <ATen/ops/linalg_solve_triangular_ops.h>
 #include <ATen/ops/linear_backward_ops.h>
 #include <ATen/ops/linspace_ops.h>
@@ -121,6 +126,7 @@
 #include <ATen/ops/mse_loss_backward_ops.h>
 #include <ATen/ops/mul_ops.h>
 #include <ATen/ops/multinomial_ops.h>
+#include <ATen/ops/nan_to_num_ops.h>
 #include <ATen/ops/nansum_ops.h>
 #include <ATen/ops/narrow_copy_ops.h>
 #include <ATen/ops/native_batch_norm_backward_ops.h>
@@ -414,6 +420,11 @@ at::Tensor index_select(const at::Tensor& self, int64_t dim, const at::Tensor& i
     at::Tensor out;
     kernels::indexSelect(self, dim, index, out);
     return out;
+}
+
+// linalg_householder_product.out: derived from linalg_householder_product.
+at::Tensor& linalg_householder_product_out(const at::Tensor& input, const at::Tensor& tau, at::Tensor& out) {
+    return give(out, kernels::linalgHouseholderProduct(input, tau));
 }
 
 // linalg_solve_triangular.out: derived from linalg_solve_triangular.
@@ -790,6 +801,10 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::geometric_, &kernels::geometricInplace>(library);
     implement<at::_ops::glu_backward, &glu_backward>(library);
     implement<at::_ops::glu_backward_grad_input, &kernels::gluBackward>(library);
+    implement<at::_ops::grid_sampler_2d, &kernels::gridSampler>(library);
+    implement<at::_ops::grid_sampler_2d_backward, &kernels::gridSamplerBackward>(library);
+    implement<at::_ops::grid_sampler_3d, &kernels::gridSampler>(library);
+    implement<at::_ops::grid_sampler_3d_backward, &kernels::gridSamplerBackward>(library);
     implement<at::_ops::hardtanh, &hardtanh>(library);
     implement<at::_ops::hardtanh_out, &kernels::hardtanh>(library);
     implement<at::_ops::hardtanh_, &hardtanh_>(library);
@@ -805,6 +820,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::index_select, &index_select>(library);
     implement<at::_ops::index_select_out, &kernels::indexSelect>(library);
     implement<at::_ops::kthvalue_values, &kernels::kthvalue>(library);
+    implement<at::_ops::linalg_householder_product, &kernels::linalgHouseholderProduct>(library);
+    implement<at::_ops::linalg_householder_product_out, &linalg_householder_product_out>(library);
     implement<at::_ops::linalg_solve_triangular, &kernels::linalgSolveTriangular>(library);
     implement<at::_ops::linalg_solve_triangular_out, &linalg_solve_triangular_out>(library);
     implement<at::_ops::linear_backward, &kernels::linearBackward>(library);
@@ -841,6 +858,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::mul__Scalar, &kernels::mulInplaceScalar>(library);
     implement<at::_ops::multinomial, &multinomial>(library);
     implement<at::_ops::multinomial_out, &kernels::multinomial>(library);
+    implement<at::_ops::nan_to_num_out, &kernels::nanToNum>(library);
     implement<at::_ops::nansum, &kernels::nansum>(library);
     implement<at::_ops::nansum_out, &nansum_out>(library);
     implement<at::_ops::narrow_copy_out, &kernels::narrowCopy>(library);

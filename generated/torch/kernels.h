@@ -446,6 +446,26 @@ at::Tensor& geometricInplace(at::Tensor& self, double p, std::optional<at::Gener
 // glu_backward.grad_input, glu_backward
 at::Tensor& gluBackward(const at::Tensor& grad_output, const at::Tensor& self, int64_t dim, at::Tensor& grad_input);
 
+// grid_sampler_2d
+at::Tensor gridSampler(const at::Tensor& input, const at::Tensor& grid, int64_t interpolation_mode,
+                       int64_t padding_mode, bool align_corners);
+
+// grid_sampler_2d_backward
+std::tuple<at::Tensor, at::Tensor> gridSamplerBackward(const at::Tensor& grad_output, const at::Tensor& input,
+                                                       const at::Tensor& grid, int64_t interpolation_mode,
+                                                       int64_t padding_mode, bool align_corners,
+                                                       std::array<bool, 2> output_mask);
+
+// grid_sampler_3d
+at::Tensor gridSampler(const at::Tensor& input, const at::Tensor& grid, int64_t interpolation_mode,
+                       int64_t padding_mode, bool align_corners);
+
+// grid_sampler_3d_backward
+std::tuple<at::Tensor, at::Tensor> gridSamplerBackward(const at::Tensor& grad_output, const at::Tensor& input,
+                                                       const at::Tensor& grid, int64_t interpolation_mode,
+                                                       int64_t padding_mode, bool align_corners,
+                                                       std::array<bool, 2> output_mask);
+
 // hardtanh.out, hardtanh, hardtanh_
 at::Tensor& hardtanh(const at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val, at::Tensor& out);
 
@@ -476,6 +496,9 @@ at::Tensor& indexSelect(const at::Tensor& self, int64_t dim, const at::Tensor& i
 // kthvalue.values
 std::tuple<at::Tensor&, at::Tensor&> kthvalue(const at::Tensor& self, int64_t k, int64_t dim, bool keepdim,
                                               at::Tensor& values, at::Tensor& indices);
+
+// linalg_householder_product, linalg_householder_product.out
+at::Tensor linalgHouseholderProduct(const at::Tensor& input, const at::Tensor& tau);
 
 // linalg_solve_triangular, linalg_solve_triangular.out
 at::Tensor linalgSolveTriangular(const at::Tensor& self, const at::Tensor& B, bool upper, bool left,
@@ -563,6 +586,10 @@ at::Tensor& mulInplaceScalar(at::Tensor& self, const at::Scalar& other);
 // multinomial.out, multinomial
 at::Tensor& multinomial(const at::Tensor& self, int64_t num_samples, bool replacement,
                         std::optional<at::Generator> generator, at::Tensor& out);
+
+// nan_to_num.out
+at::Tensor& nanToNum(const at::Tensor& self, std::optional<double> nan, std::optional<double> posinf,
+                     std::optional<double> neginf, at::Tensor& out);
 
 // nansum, nansum.out
 at::Tensor nansum(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
@@ -892,6 +919,10 @@ void isposinf(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 
 // linalg_cross.out: fills its outputs
 void linalgCross(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, int64_t dim);
+
+// linalg_lu_solve.out: fills its outputs
+void linalgLuSolve(at::Tensor& out, const at::Tensor& LU, const at::Tensor& pivots, const at::Tensor& B, bool left,
+                   bool adjoint);
 
 // logaddexp.out: fills its outputs
 void logaddexp(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);

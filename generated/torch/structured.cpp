@@ -69,6 +69,8 @@
 #include <ATen/ops/linalg_cholesky_ex_ops.h>
 #include <ATen/ops/linalg_cross_meta.h>
 #include <ATen/ops/linalg_cross_ops.h>
+#include <ATen/ops/linalg_lu_solve_meta.h>
+#include <ATen/ops/linalg_lu_solve_ops.h>
 #include <ATen/ops/linalg_qr_meta.h>
 #include <ATen/ops/linalg_qr_ops.h>
 #include <ATen/ops/linalg_vector_norm_meta.h>
@@ -1160,6 +1162,26 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, int64_t dim, at
 }
 
 }  // namespace linalg_cross
+
+// linalg_lu_solve, linalg_lu_solve.out: kernels::linalgLuSolve.
+namespace linalg_lu_solve {
+
+at::Tensor functional(const at::Tensor& LU, const at::Tensor& pivots, const at::Tensor& B, bool left, bool adjoint) {
+    Shaped<at::meta::structured_linalg_lu_solve, 1> op;
+    op.meta(LU, pivots, B, left, adjoint);
+    kernels::linalgLuSolve(op.output(0), LU, pivots, B, left, adjoint);
+    return std::move(op.output(0));
+}
+
+at::Tensor& out(const at::Tensor& LU, const at::Tensor& pivots, const at::Tensor& B, bool left, bool adjoint,
+                at::Tensor& out) {
+    Shaped<at::meta::structured_linalg_lu_solve, 1> op(Form::out, out);
+    op.meta(LU, pivots, B, left, adjoint);
+    kernels::linalgLuSolve(op.output(0), LU, pivots, B, left, adjoint);
+    return out;
+}
+
+}  // namespace linalg_lu_solve
 
 // linalg_qr, linalg_qr.out: diopiLinalgQR.
 namespace linalg_qr {
@@ -2781,6 +2803,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::linalg_cholesky_ex_L, &linalg_cholesky_ex::out>(library);
     implement<at::_ops::linalg_cross, &linalg_cross::functional>(library);
     implement<at::_ops::linalg_cross_out, &linalg_cross::out>(library);
+    implement<at::_ops::linalg_lu_solve, &linalg_lu_solve::functional>(library);
+    implement<at::_ops::linalg_lu_solve_out, &linalg_lu_solve::out>(library);
     implement<at::_ops::linalg_qr, &linalg_qr::functional>(library);
     implement<at::_ops::linalg_qr_out, &linalg_qr::out>(library);
     implement<at::_ops::linalg_vector_norm, &linalg_vector_norm::functional>(library);

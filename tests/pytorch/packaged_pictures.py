@@ -1,37 +1,15 @@
-"""Models of torchvision and timm. The wheel of torchvision may be one for CUDA, whose operators do not load next to a
-torch without CUDA: its models need only their names."""
+"""Models of torchvision, timm and segmentation_models_pytorch."""
 
 from __future__ import annotations
 
-import importlib
-import re
 from typing import Any
 
 import torch
+import torchvision_wheel
 from packaged_model import PackageModel, images
-from torchvision_schemas import SCHEMAS
+from run_kind import ROOT
 
-
-def _declare_operators() -> None:
-    """Declares the operators that torchvision describes to PyTorch when it is imported, where they did not load."""
-    library = torch.library.Library("torchvision", "FRAGMENT")
-    _kept.append(library)
-    for _ in range(32):
-        try:
-            importlib.import_module("torchvision")
-        except RuntimeError as error:
-            lacking = re.search(r"operator torchvision::(\w+) does not exist", str(error))
-            if lacking is None:
-                raise
-            library.define(lacking[1] + SCHEMAS.get(lacking[1], "() -> ()"))
-        except ImportError:
-            return
-        else:
-            return
-
-
-_kept: list[Any] = []
-_declare_operators()
+torchvision_wheel.load(ROOT / "build/models")
 
 
 def _torchvision(name: str, size: int = 64, **options: Any) -> PackageModel:
@@ -56,6 +34,15 @@ def _timm(name: str, size: int = 32, **options: Any) -> PackageModel:
     return PackageModel("timm", name, make, images(size, batch=4))
 
 
+def _segmentation(name: str, **options: Any) -> PackageModel:
+    def make() -> Any:
+        import segmentation_models_pytorch
+
+        return segmentation_models_pytorch.create_model(name, "resnet18", None, classes=3, **options)
+
+    return PackageModel("segmentation_models_pytorch", name, make, images(64))
+
+
 _SMALL = {"img_size": 32, "patch_size": 8, "embed_dim": 32, "depth": 2, "num_heads": 4}
 MODELS = (
     _torchvision("resnet18"),
@@ -66,6 +53,7 @@ MODELS = (
     _torchvision("squeezenet1_1", dropout=0.0),
     _torchvision("regnet_y_400mf"),
     _torchvision("mnasnet0_5", dropout=0.0),
+    _segmentation("fpn", decoder_dropout=0.0),
     _timm("vit_tiny_patch16_224", **_SMALL),
     _timm("resnet10t"),
     _timm("convnext_atto"),

@@ -313,6 +313,26 @@ def test_weights_are_loaded_to_the_devices(memory: str, backend: Any, tmp_path: 
     assert scores == pytest.approx(expected, abs=1e-5)
 
 
+def test_files_of_safetensors(backend: Any, tmp_path: Path) -> None:
+    """Their library has a list of devices of its own: docs/pytorch.md has two lines instead."""
+    need("safetensors")
+    program = """
+import json, safetensors, safetensors.torch, torch, torch_droplet
+model = torch.nn.Linear(3, 2).to("droplet")
+safetensors.torch.save_file(model.state_dict(), "model.safetensors")
+expected = model.weight.sum().item()
+torch.nn.init.zeros_(model.weight)
+try:
+    safetensors.torch.load_file("model.safetensors", device="droplet")
+except safetensors.SafetensorError:
+    weights = safetensors.torch.load_file("model.safetensors")
+    model.load_state_dict({name: tensor.to("droplet") for name, tensor in weights.items()})
+    print(json.dumps({"device": model.weight.device.type, "losses": [model.weight.sum().item(), expected]}))
+"""
+    device, (found, expected) = run(backend, program, tmp_path)
+    assert device == "droplet" and found == expected != 0
+
+
 @pytest.mark.parametrize(
     ("precision", "devices", "switch"),
     [("no", 1, True), ("bf16", 1, True), ("no", 2, True), ("no", 1, False), ("bf16", 1, False)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -105,3 +106,39 @@ def test_an_installed_package_is_there_whichever_is_imported_first(first: str, b
     program = f"import {first}\nimport torch\nprint(torch.ones(2, device='droplet').sum().item())"
     done = run(backend, program, PYTHONPATH=paths, TORCH_DEVICE_BACKEND_AUTOLOAD="1")
     assert (done.returncode, done.stdout) == (0, "2.0\n"), done.stderr
+
+
+ONE_ELEMENT = """
+import sys, torch, torch_droplet
+x = torch.zeros(int(sys.argv[1]), device="droplet")
+at, two = torch.tensor([3], device="droplet"), torch.tensor([3, 5], device="droplet")
+torch.droplet.synchronize()
+before = torch.droplet.memory_allocated()
+torch.droplet.reset_peak_memory_stats()
+x[5] = 1
+x[-1] += 3
+x.view(2, -1)[1, 0] = x[5]
+x[at] = 7
+x[two] *= 2
+x[1:2].fill_(2)
+print(x[5].item(), x[-1].item(), x[x.numel() // 2].cpu().item(), x[two].tolist(), x[1].item())
+print(torch.droplet.max_memory_allocated() - before)
+"""
+
+
+def test_one_element_costs_the_same_in_a_tensor_of_any_size(backend: Any, tmp_path: Path) -> None:
+    """The same kernels and copies, of as many bytes, and no more memory, for 4 KiB and for 256 MiB. (Kernels that read
+    positions are listed with the bytes of the whole operand.)"""
+
+    def events(count: int) -> tuple[str, list[tuple[str, int]]]:
+        trace = tmp_path / f"{count}.json"
+        done = run(backend, ONE_ELEMENT.replace("sys.argv[1]", repr(str(count))), DIOPI_SIM_TRACE=str(trace))
+        assert done.returncode == 0, done.stderr
+        found = [one for one in json.loads(trace.read_text())["traceEvents"] if one["ph"] == "X"]
+        return done.stdout, [(one["name"], one["args"]["bytes"]) for one in found]
+
+    (shown, small), (other, large) = events(2**10), events(2**26)
+    assert shown == other and shown.startswith("2.0 3.0 1.0 [14.0, 2.0] 2.0\n")
+    assert [name for name, _ in small] == [name for name, _ in large]
+    differing = {one[0] for one, two in zip(small, large, strict=True) if one != two}
+    assert differing <= {"diopiZeroInp", "diopiIndex", "diopiIndexPutInp"} and ("diopiFill", 4) in small

@@ -27,7 +27,7 @@ PRECISIONS = {"float32": None, "bfloat16": torch.bfloat16}
 GROUPS = {
     "language": ("transformers",),
     "vision": ("transformers", "peft"),
-    "pictures": ("torchvision", "timm"),
+    "pictures": ("torchvision", "timm", "segmentation_models_pytorch"),
     "others": ("diffusers", "torch_geometric"),
 }
 NEAR = 1e-5

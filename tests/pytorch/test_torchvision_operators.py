@@ -84,6 +84,60 @@ def test_roi_pool_and_its_gradient(vision: Any, droplet: torch.device) -> None:
     torch.testing.assert_close(gradient.cpu(), correct)
 
 
+def _own_bins(pooled: torch.Tensor) -> torch.Tensor:
+    """Of the channels of each class in each bin, that of the bin."""
+    regions, channels, rows, columns = pooled.shape
+    own = [pooled[:, bin_ :: rows * columns, bin_ // columns, bin_ % columns] for bin_ in range(rows * columns)]
+    return torch.stack(own, 2).reshape(regions, channels // (rows * columns), rows, columns)
+
+
+@pytest.mark.parametrize("ratio", [2, -1])
+def test_ps_roi_align_and_its_gradient(vision: Any, droplet: torch.device, ratio: int) -> None:
+    """A bin of these regions has two pixels in each direction, rounded up."""
+    maps = _random(2, 12, 9, 8)
+    regions = torch.tensor([[0, 1, 1, 9, 7], [1, 2.5, 0, 9, 6.5]], dtype=torch.float64)
+    expected = _own_bins(_roi_align(maps, regions, 0.5, 2, 3, 2, True))
+    found, channels = vision.ps_roi_align(maps.detach().to(droplet), regions.to(droplet), 0.5, 2, 3, ratio)
+    torch.testing.assert_close(found.cpu(), expected)
+    assert channels.dtype == torch.int32 and channels[1].flatten().tolist() == list(range(12))
+    given = _random(*expected.shape, seed=5, gradient=False)
+    (correct,) = torch.autograd.grad(expected, maps, given)
+    options = (channels, 0.5, 2, 3, ratio, 2, 12, 9, 8)
+    gradient = vision._ps_roi_align_backward(given.to(droplet), regions.to(droplet), *options)
+    torch.testing.assert_close(gradient.cpu(), correct)
+
+
+def _averaged(maps: torch.Tensor, rois: torch.Tensor, scale: float, rows: int, columns: int, cut: int) -> torch.Tensor:
+    """Averages over whole pixels, without the last `cut` rows and columns of the maps; 0 where none is left."""
+    results = []
+    classes = maps.shape[1] // (rows * columns)
+    for image, *corners in rois.tolist():
+        left, top, right, bottom = (math.floor(abs(v * scale) + 0.5) * (1 if v >= 0 else -1) for v in corners)
+        height, width = max(bottom - top, 1), max(right - left, 1)
+        for number in range(rows * columns):
+            row, column = divmod(number, columns)
+            y = (top + row * height // rows, top - (-(row + 1) * height // rows))
+            x = (left + column * width // columns, left - (-(column + 1) * width // columns))
+            (y0, y1), (x0, x1) = ((max(a, 0), max(min(b, most - cut), 0)) for (a, b), most in ((y, 9), (x, 8)))
+            part = maps[int(image), number :: rows * columns, y0:y1, x0:x1]
+            results.append(part.mean((1, 2)) if part.numel() else maps.new_zeros(classes))
+    return torch.stack(results).reshape(len(rois), rows, columns, classes).permute(0, 3, 1, 2)
+
+
+def test_ps_roi_pool_and_its_gradient(vision: Any, droplet: torch.device) -> None:
+    """The results leave the last row and column of the maps out, the gradient does not, as in torchvision's kernels."""
+    maps = _random(2, 12, 9, 8)
+    regions = [[0, 1, 2, 9, 13], [1, 3, 1, 11, 17], [1, 9, 9, 5, 3], [0, -7, -3, 5, 6], [0, 12, 14, 40, 44]]
+    rois = torch.tensor(regions, dtype=torch.float64)
+    found, channels = vision.ps_roi_pool(maps.detach().to(droplet), rois.to(droplet), 0.5, 2, 3)
+    torch.testing.assert_close(found.cpu(), _averaged(maps, rois, 0.5, 2, 3, cut=1).detach())
+    assert channels.dtype == torch.int32 and channels[1].flatten().tolist() == list(range(12))
+    given = _random(*found.shape, seed=5, gradient=False)
+    (correct,) = torch.autograd.grad(_averaged(maps, rois, 0.5, 2, 3, cut=0), maps, given)
+    gradient = vision._ps_roi_pool_backward(given.to(droplet), rois.to(droplet), channels, 0.5, 2, 3, 2, 12, 9, 8)
+    torch.testing.assert_close(gradient.cpu(), correct)
+
+
 @pytest.mark.parametrize("use_mask", [True, False])
 def test_deform_conv_and_its_gradients(vision: Any, droplet: torch.device, use_mask: bool) -> None:
     tensors = [
@@ -125,5 +179,8 @@ def test_autocast_computes_in_float32(vision: Any, droplet: torch.device) -> Non
 def test_nothing_runs_on_the_cpu(vision: Any, droplet: torch.device, fallbacks: Any) -> None:
     boxes = _boxes(6, 3).to(droplet)
     vision.nms(boxes, boxes[:, 0].clone(), 0.5)
-    vision.roi_pool(_random(1, 2, 5, 5, gradient=False).to(droplet), ROIS.to(droplet)[:1], 1.0, 2, 2)
+    maps, rois = _random(1, 4, 5, 5, gradient=False).to(droplet), ROIS.to(droplet)[:1]
+    vision.roi_pool(maps, rois, 1.0, 2, 2)
+    for own, channels in (vision.ps_roi_align(maps, rois, 1.0, 2, 2, -1), vision.ps_roi_pool(maps, rois, 1.0, 2, 2)):
+        assert own.shape == channels.shape
     assert fallbacks() == {}

@@ -2,21 +2,13 @@
 #include <diopigen_kernels/matrix.h>
 #include <diopigen_kernels/shape.h>
 
+#include <algorithm>
+
 namespace diopigen::kernels {
 namespace {
 
 using Sizes = std::vector<int64_t>;
 using Values = std::vector<double>;
-
-Values transposed(int64_t rows, int64_t columns, const double* matrix) {
-    Values transposed_filters(static_cast<std::size_t>(rows * columns));
-    for (int64_t i = 0; i < rows; ++i) {
-        for (int64_t j = 0; j < columns; ++j) {
-            transposed_filters[j * rows + i] = matrix[i * columns + j];
-        }
-    }
-    return transposed_filters;
-}
 
 // The sizes of a convolution as products of matrices, one for each image and group: [outputs, taps] * [taps, places].
 struct Products {
@@ -38,20 +30,22 @@ struct Products {
         }
     }
 
-    // `visit(at, element)` for each element of the matrix [taps, places] that is in the image.
+    // `visit(at, element, count)` for each run of elements of the matrix [taps, places] that are in the image, where
+    // they are a stride apart.
     template <typename Visit>
     void walk(Visit visit) const {
         const int64_t height = plan.image[2], width = plan.image[3], window = plan.filter[2] * plan.filter[3];
+        const int64_t stride = plan.stride[1];
         for (int64_t tap = 0; tap < taps; ++tap) {
             const int64_t top = tap % window / plan.filter[3] * plan.dilation[0] - plan.padding[0];
             const int64_t left = tap % plan.filter[3] * plan.dilation[1] - plan.padding[1];
+            const int64_t begin = left < 0 ? (stride - 1 - left) / stride : 0;
+            const int64_t end = left < width ? std::min(plan.result[3], (width - 1 - left) / stride + 1) : 0;
             for (int64_t row = 0; row < plan.result[2]; ++row) {
                 const int64_t h = row * plan.stride[0] + top;
-                for (int64_t column = 0; h >= 0 && h < height && column < plan.result[3]; ++column) {
-                    const int64_t w = column * plan.stride[1] + left;
-                    if (w >= 0 && w < width) {
-                        visit(tap * indices + row * plan.result[3] + column, (tap / window * height + h) * width + w);
-                    }
+                if (h >= 0 && h < height && begin < end) {
+                    visit(tap * indices + row * plan.result[3] + begin,
+                          (tap / window * height + h) * width + begin * stride + left, end - begin);
                 }
             }
         }
@@ -59,7 +53,16 @@ struct Products {
 
     Values columns(const double* image) const {
         Values matrix(static_cast<std::size_t>(taps * indices));
-        walk([&](int64_t at, int64_t element) { matrix[at] = image[element]; });
+        const int64_t stride = plan.stride[1];
+        walk([&](int64_t at, int64_t element, int64_t count) {
+            if (stride == 1) {
+                std::copy_n(image + element, count, matrix.data() + at);
+                return;
+            }
+            for (int64_t i = 0; i < count; ++i) {
+                matrix[at + i] = image[element + i * stride];
+            }
+        });
         return matrix;
     }
 
@@ -102,10 +105,14 @@ Values Convolution::imageGradient(const Values& gradient, const Values& filters)
     const Products plan(*this);
     Values sums(static_cast<std::size_t>(product(image))), columns(static_cast<std::size_t>(plan.taps * plan.indices));
     plan.for_each([&](int64_t to, int64_t weights, int64_t from) {
-        const Values transposed_filters = transposed(plan.outputs, plan.taps, &filters[weights]);
-        multiplyMatrices(plan.taps, plan.outputs, plan.indices, transposed_filters.data(), &gradient[from],
-                         columns.data());
-        plan.walk([&](int64_t at, int64_t element) { sums[to + element] += columns[at]; });
+        multiplyMatrices(plan.taps, plan.outputs, plan.indices, Matrix<double>{&filters[weights], 1, plan.taps},
+                         Matrix<double>{&gradient[from], plan.indices, 1}, columns.data());
+        double* const image_sums = sums.data() + to;
+        plan.walk([&](int64_t at, int64_t element, int64_t count) {
+            for (int64_t i = 0; i < count; ++i) {
+                image_sums[element + i * stride[1]] += columns[at + i];
+            }
+        });
     });
     return sums;
 }
@@ -115,8 +122,8 @@ Values Convolution::filterGradient(const Values& gradient, const Values& images)
     Values sums(static_cast<std::size_t>(product(filter))), part(static_cast<std::size_t>(plan.outputs * plan.taps));
     plan.for_each([&](int64_t from, int64_t weights, int64_t to) {
         const Values columns = plan.columns(&images[from]);
-        const Values transposed_filters = transposed(plan.taps, plan.indices, columns.data());
-        multiplyMatrices(plan.outputs, plan.indices, plan.taps, &gradient[to], transposed_filters.data(), part.data());
+        multiplyMatrices(plan.outputs, plan.indices, plan.taps, Matrix<double>{&gradient[to], plan.indices, 1},
+                         Matrix<double>{columns.data(), 1, plan.indices}, part.data());
         for (std::size_t i = 0; i < part.size(); ++i) {
             sums[weights + i] += part[i];
         }

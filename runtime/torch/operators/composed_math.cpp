@@ -1,5 +1,8 @@
 // Mathematical functions of elements that compose operators of the device.
+#include <ATen/Dispatch.h>
 #include <ATen/ScalarOps.h>
+#include <ATen/native/Resize.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
 #include <diopigen_torch/call.h>
 #include <diopigen_torch/compose.h>
@@ -29,6 +32,11 @@ void requireReal(at::ScalarType type) {
     if (at::isComplexType(type)) {
         fallBack("complex numbers");
     }
+}
+
+double largestFinite(at::ScalarType type) {
+    return AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, type, "nan_to_num",
+                                           [] { return static_cast<double>(std::numeric_limits<scalar_t>::max()); });
 }
 
 void fillAngle(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
@@ -115,6 +123,29 @@ void roundDecimals(at::Tensor& out, at::ScalarType type, const at::Tensor& self,
     const at::Tensor number = operand(out, self, type);
     const double power = std::pow(10.0, static_cast<double>(std::abs(decimals)));
     put(out, decimals < 0 ? rounded(number.div(power)).mul(power) : rounded(number.mul(power)).div(power));
+}
+
+at::Tensor& nanToNum(const at::Tensor& self, std::optional<double> nan, std::optional<double> posinf,
+                     std::optional<double> neginf, at::Tensor& out) {
+    TORCH_CHECK(self.scalar_type() == out.scalar_type(), "nan_to_num: dtype of out: ", out.scalar_type(),
+                " should be same as input: ", self.scalar_type());
+    requireReal(self.scalar_type());
+    if (at::isIntegralType(self.scalar_type(), /*includeBool=*/true)) {
+        at::native::resize_output(out, self.sizes());
+        put(out, self);
+        return out;
+    }
+    // Numbers beyond the dtype are infinite, as PyTorch converts them.
+    const auto replaced = [&](const at::Tensor& number, const at::Tensor& where, double with) {
+        return select(where, at::scalar_tensor(with, at::kDouble).to(number.options()), number);
+    };
+    const double largest = largestFinite(self.scalar_type());
+    const at::Tensor numbers = replaced(self, self.isnan(), nan.value_or(0));
+    const at::Tensor bounded = replaced(numbers, self.eq(kInfinity), posinf.value_or(largest));
+    const at::Tensor result = replaced(bounded, self.eq(-kInfinity), neginf.value_or(-largest));
+    at::native::resize_output(out, self.sizes());
+    put(out, result);
+    return out;
 }
 
 void isneginf(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {

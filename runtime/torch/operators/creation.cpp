@@ -78,6 +78,16 @@ at::Tensor& arangeStartOut(const at::Scalar& start, const at::Scalar& end, const
     const int64_t count = out.scalar_type() == at::kLong ? at::native::compute_arange_size<int64_t>(start, end, step)
                                                          : at::native::compute_arange_size<double>(start, end, step);
     resizeTo(out, count);
+    if (isIn(kIntegral, out.scalar_type()) &&
+        (start.isFloatingPoint() || step.isFloatingPoint() || end.isFloatingPoint())) {
+        // PyTorch cuts off where the range begins and its step, after it has counted.
+        const int64_t width = step.toLong();
+        if (width == 0) {
+            return out.fill_(start.toLong());
+        }
+        fillRange(out, start.toLong(), start.toLong() + count * width, width);
+        return out;
+    }
     fillRange(out, start, end, step);
     return out;
 }

@@ -1,10 +1,14 @@
 // Products and systems of vectors and matrices that have no meta function of PyTorch, and distances.
 #include <ATen/ExpandUtils.h>
 #include <ATen/OpMathType.h>
+#include <ATen/ops/argsort.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <diopigen_torch/call.h>
 #include <diopigen_torch/compose.h>
+
+#include <numeric>
+#include <utility>
 
 #include "kernels.h"
 
@@ -50,6 +54,26 @@ void requireWhole(const at::Tensor& like, const at::Scalar& beta, const at::Scal
     if (!like.is_floating_point() && !(beta.isIntegral(true) && alpha.isIntegral(true))) {
         fallBack("factors that are cut off");
     }
+}
+
+// The order of rows after the exchanges that `pivots` lists, or its inverse. Each exchange depends on those before, so
+// the host follows them.
+at::Tensor rowsOf(const at::Tensor& pivots, int64_t size, bool isInverse) {
+    const at::Tensor exchanged = pivots.to(at::kCPU).contiguous();
+    const int64_t count = pivots.size(-1);
+    at::DimVector shape(pivots.sizes().slice(0, pivots.dim() - 1));
+    shape.push_back(size);
+    at::Tensor rows = at::empty(shape, at::kLong);
+    for (int64_t matrix = 0; matrix < rows.numel() / size; ++matrix) {
+        const int32_t* const other = exchanged.const_data_ptr<int32_t>() + matrix * count;
+        int64_t* const order = rows.mutable_data_ptr<int64_t>() + matrix * size;
+        std::iota(order, order + size, 0);
+        for (int64_t row = 0; row < count; ++row) {
+            TORCH_CHECK(other[row] >= 1 && other[row] <= size, "pivots are out of the range from 1 to ", size);
+            std::swap(order[row], order[other[row] - 1]);
+        }
+    }
+    return (isInverse ? at::argsort(rows, /*dim=*/int64_t{-1}, /*descending=*/false) : rows).to(pivots.device());
 }
 
 }  // namespace
@@ -166,6 +190,49 @@ at::Tensor choleskyInverse(const at::Tensor& self, bool upper) {
     at::Tensor identity = at::empty(self.sizes(), self.options()).zero_();
     identity.diagonal(0, -2, -1).fill_(1);
     return choleskySolveHelper(identity, self, upper);
+}
+
+// The product of k reflections I - tau v v^T is I - V T V^T, where T is (I + diag(tau) U)^-1 diag(tau), and U the part
+// of V^T V above its diagonal (the compact WY form): no reflection waits for another one.
+at::Tensor linalgHouseholderProduct(const at::Tensor& input, const at::Tensor& tau) {
+    const int64_t columns = input.dim() < 2 ? 0 : input.size(-1);
+    const bool isProduct = input.dim() >= 2 && tau.dim() == input.dim() - 1 && input.size(-2) >= columns &&
+                           columns >= tau.size(-1) && input.scalar_type() == tau.scalar_type() &&
+                           input.sizes().slice(0, input.dim() - 2) == tau.sizes().slice(0, tau.dim() - 1);
+    if (!isProduct || !isIn(kSolved, input.scalar_type())) {
+        fallBack("PyTorch rejects this, or has a rule of its own for it");
+    }
+    at::Tensor out = at::empty(input.sizes(), input.options()).zero_();
+    out.diagonal(0, -2, -1).fill_(1);
+    if (out.numel() == 0 || tau.size(-1) == 0) {
+        return out;
+    }
+    const at::Tensor vectors = input.narrow(-1, 0, tau.size(-1)).tril(-1);
+    vectors.diagonal(0, -2, -1).fill_(1);
+    const at::Tensor factors = tau.unsqueeze(-1);
+    const at::Tensor coupled = vectors.mT().matmul(vectors).triu(1).mul(factors);
+    const at::Tensor first = vectors.mT().narrow(-1, 0, columns).mul(factors);
+    return out.sub_(vectors.matmul(solved(coupled, first, /*upper=*/true, /*transpose=*/false, /*ones=*/true)));
+}
+
+void linalgLuSolve(at::Tensor& out, const at::Tensor& factors, const at::Tensor& pivots, const at::Tensor& B, bool left,
+                   bool adjoint) {
+    if (!isIn(kSolved, out.scalar_type())) {
+        fallBackForDtype(out.scalar_type());
+    }
+    if (out.numel() == 0) {
+        return;
+    }
+    at::Tensor x = (left ? B : B.mT()).expand(left ? out.sizes() : out.mT().sizes());
+    const at::Tensor rows = rowsOf(pivots, factors.size(-1), /*isInverse=*/left == adjoint).unsqueeze(-1).expand_as(x);
+    if (left != adjoint) {
+        x = solved(factors, x.gather(-2, rows), /*upper=*/false, /*transpose=*/false, /*ones=*/true);
+        x = solved(factors, x, /*upper=*/true, /*transpose=*/false, /*ones=*/false);
+    } else {
+        x = solved(factors, x, /*upper=*/true, /*transpose=*/true, /*ones=*/false);
+        x = solved(factors, x, /*upper=*/false, /*transpose=*/true, /*ones=*/true).gather(-2, rows);
+    }
+    put(out, left ? x : x.mT());
 }
 
 void linalgCross(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, int64_t dim) {

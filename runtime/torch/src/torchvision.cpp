@@ -1,6 +1,7 @@
 // The operators that detection libraries look up under the name of torchvision. Its own library defines their schemas,
 // gradients and compositions; where it is not loaded, these kernels wait for a schema that does not come.
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/ones.h>
@@ -42,13 +43,17 @@ Tensor roiAlignBackward(const Tensor& grad, const Tensor& rois, double spatial_s
                    sampling_ratio, aligned);
 }
 
+// Halves go away from zero, as C's round has it; at::round takes them to the even neighbour.
+Tensor roundedCorners(const Tensor& rois, double spatial_scale) {
+    const Tensor scaled = rois.narrow(1, 1, 4).mul(spatial_scale);
+    return scaled.abs().add(0.5).floor().mul(scaled.sign());
+}
+
 // torchvision rounds corners to pixels and gives each region at least one; diopiRoiPoolMmcv does neither, so it gets
 // regions of whole pixels of the feature map.
 Tensor wholePixels(const Tensor& rois, double spatial_scale) {
     TORCH_CHECK(rois.dim() == 2 && rois.size(1) == 5, "rois must have the shape [K, 5]");
-    // Halves go away from zero, as C's round has it; at::round takes them to the even neighbour.
-    const Tensor scaled = rois.narrow(1, 1, 4).mul(spatial_scale);
-    const Tensor corners = scaled.abs().add(0.5).floor().mul(scaled.sign());
+    const Tensor corners = roundedCorners(rois, spatial_scale);
     const Tensor first = corners.narrow(1, 0, 2);
     return at::cat({rois.narrow(1, 0, 1), first, at::maximum(corners.narrow(1, 2, 2), first)}, 1);
 }
@@ -68,6 +73,107 @@ Tensor roiPoolBackward(const Tensor& grad, const Tensor& rois, const Tensor& arg
     const Tensor result = at::zeros({batch_size, channels, height, width}, grad.options());
     op.call(result, grad, rois, argmax, pooled_height, pooled_width, 1.0);
     return result;
+}
+
+// Position-sensitive pooling: the channels of the maps are of classes and bins, and each bin has its own.
+struct Bins {
+    int64_t height;
+    int64_t width;
+
+    int64_t count() const { return height * width; }
+    int64_t classesOf(int64_t channels) const {
+        TORCH_CHECK(height > 0 && width > 0 && channels % count() == 0,
+                    "input channels must be a multiple of pooling height * pooling width");
+        return channels / count();
+    }
+    // The channel of each bin of each region.
+    Tensor channels(int64_t regions, int64_t classes, const Tensor& like) const {
+        const Tensor numbers = at::arange(classes * count(), like.options().dtype(at::kInt));
+        return numbers.view({1, classes, height, width}).expand({regions, -1, -1, -1}).contiguous();
+    }
+};
+
+// RoiAlign of all channels in all bins has those of the bin itself on its diagonal.
+std::tuple<Tensor, Tensor> psRoiAlign(const Tensor& input, const Tensor& rois, double spatial_scale,
+                                      c10::SymInt pooled_height, c10::SymInt pooled_width, int64_t sampling_ratio) {
+    const Bins bins{pooled_height.expect_int(), pooled_width.expect_int()};
+    const int64_t classes = bins.classesOf(input.size(1));
+    const Tensor all = roiAlign(input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, true);
+    const Tensor own = all.view({rois.size(0), classes, bins.count(), bins.count()}).diagonal(0, 2, 3);
+    return {own.reshape({rois.size(0), classes, bins.height, bins.width}).contiguous(),
+            bins.channels(rois.size(0), classes, input)};
+}
+
+Tensor psRoiAlignBackward(const Tensor& grad, const Tensor& rois, const Tensor& /*channel_mapping*/,
+                          double spatial_scale, int64_t pooled_height, int64_t pooled_width, int64_t sampling_ratio,
+                          int64_t batch_size, int64_t channels, int64_t height, int64_t width) {
+    const Bins bins{pooled_height, pooled_width};
+    const int64_t classes = bins.classesOf(channels);
+    const Tensor all = at::zeros({rois.size(0), classes, bins.count(), bins.count()}, grad.options());
+    all.diagonal(0, 2, 3).copy_(grad.reshape({rois.size(0), classes, bins.count()}));
+    return roiAlignBackward(all.view({rois.size(0), channels, pooled_height, pooled_width}), rois, spatial_scale,
+                            pooled_height, pooled_width, batch_size, channels, height, width, sampling_ratio, true);
+}
+
+// The share of each pixel along one side of the maps in each bin along it, [K, bins, size]: whole pixels up to `end`,
+// so that the product with the pixels is their average.
+Tensor sharesOf(const Tensor& from, const Tensor& to, int64_t bins, int64_t size, int64_t end) {
+    const Tensor width = to.sub(from).clamp_min(1).div(bins).unsqueeze(1);
+    const Tensor number = at::arange(bins, from.options());
+    const Tensor first = number.mul(width).floor().add(from.unsqueeze(1)).clamp(0, end);
+    const Tensor last = number.add(1).mul(width).ceil().add(from.unsqueeze(1)).clamp(0, end);
+    const Tensor pixels = at::arange(size, from.options());
+    const Tensor isInside = pixels.ge(first.unsqueeze(2)).logical_and(pixels.lt(last.unsqueeze(2)));
+    return isInside.to(from.scalar_type()).div(last.sub(first).clamp_min(1).unsqueeze(2));
+}
+
+// The share of each pixel of the maps in each bin of each region, [bins, K, N * H * W].
+Tensor poolShares(const Tensor& rois, double spatial_scale, const Bins& bins, int64_t images, int64_t height,
+                  int64_t width, bool isForward) {
+    const Tensor corners = roundedCorners(rois, spatial_scale);
+    // torchvision leaves the last row and column out, but not in the gradient.
+    const int64_t cut = isForward ? 1 : 0;
+    const Tensor columns = sharesOf(corners.select(1, 0), corners.select(1, 2), bins.width, width, width - cut);
+    const Tensor rows = sharesOf(corners.select(1, 1), corners.select(1, 3), bins.height, height, height - cut);
+    const Tensor image = at::arange(images, rois.options()).eq(rois.narrow(1, 0, 1)).to(rois.scalar_type());
+    // [K, bins.height, bins.width, N, H, W]
+    const Tensor shares = image.view({-1, 1, 1, images, 1, 1})
+                              .mul(rows.view({-1, bins.height, 1, 1, height, 1}))
+                              .mul(columns.view({-1, 1, bins.width, 1, 1, width}));
+    return shares.view({rois.size(0), bins.count(), images * height * width}).transpose(0, 1);
+}
+
+// Maps as [bins, N * H * W, classes].
+Tensor byBin(const Tensor& maps, const Bins& bins, int64_t classes) {
+    const int64_t pixels = maps.size(0) * maps.size(2) * maps.size(3);
+    return maps.view({maps.size(0), classes, bins.count(), -1})
+        .permute({2, 0, 3, 1})
+        .reshape({bins.count(), pixels, classes});
+}
+
+std::tuple<Tensor, Tensor> psRoiPool(const Tensor& input, const Tensor& rois, double spatial_scale,
+                                     c10::SymInt pooled_height, c10::SymInt pooled_width) {
+    TORCH_CHECK(rois.dim() == 2 && rois.size(1) == 5, "rois must have the shape [K, 5]");
+    const Bins bins{pooled_height.expect_int(), pooled_width.expect_int()};
+    const int64_t classes = bins.classesOf(input.size(1));
+    const Tensor shares =
+        poolShares(rois, spatial_scale, bins, input.size(0), input.size(2), input.size(3), /*isForward=*/true);
+    const Tensor pooled = shares.bmm(byBin(input.contiguous(), bins, classes)).permute({1, 2, 0});
+    return {pooled.reshape({rois.size(0), classes, bins.height, bins.width}).contiguous(),
+            bins.channels(rois.size(0), classes, input)};
+}
+
+Tensor psRoiPoolBackward(const Tensor& grad, const Tensor& rois, const Tensor& /*channel_mapping*/,
+                         double spatial_scale, int64_t pooled_height, int64_t pooled_width, int64_t batch_size,
+                         int64_t channels, int64_t height, int64_t width) {
+    const Bins bins{pooled_height, pooled_width};
+    const int64_t classes = bins.classesOf(channels);
+    const Tensor shares = poolShares(rois, spatial_scale, bins, batch_size, height, width, /*isForward=*/false);
+    const Tensor gradOutput = grad.reshape({rois.size(0), classes, bins.count()}).permute({2, 0, 1});
+    const Tensor maps = shares.transpose(1, 2).bmm(gradOutput);  // [bins, N * H * W, classes]
+    return maps.view({bins.count(), batch_size, height * width, classes})
+        .permute({1, 3, 0, 2})
+        .reshape({batch_size, channels, height, width});
 }
 
 // Without a mask all its elements count as one.
@@ -117,13 +223,17 @@ TORCH_LIBRARY_IMPL(torchvision, PrivateUse1, library) {
     library.impl("_roi_align_backward", TORCH_FN(roiAlignBackward));
     library.impl("roi_pool", TORCH_FN(roiPool));
     library.impl("_roi_pool_backward", TORCH_FN(roiPoolBackward));
+    library.impl("ps_roi_align", TORCH_FN(psRoiAlign));
+    library.impl("_ps_roi_align_backward", TORCH_FN(psRoiAlignBackward));
+    library.impl("ps_roi_pool", TORCH_FN(psRoiPool));
+    library.impl("_ps_roi_pool_backward", TORCH_FN(psRoiPoolBackward));
     library.impl("deform_conv2d", TORCH_FN(deformConv));
     library.impl("_deform_conv2d_backward", TORCH_FN(deformConvBackward));
 }
 
 // Regions and scores keep float32 below autocast, as on CUDA; results return to the dtype of the first operand.
 TORCH_LIBRARY_IMPL(torchvision, AutocastPrivateUse1, library) {
-    for (const char* name : {"nms", "roi_align", "roi_pool", "deform_conv2d"}) {
+    for (const char* name : {"nms", "roi_align", "roi_pool", "ps_roi_align", "ps_roi_pool", "deform_conv2d"}) {
         library.impl(name, torch::CppFunction::makeFromBoxedFunction<&computeInFloat32>());
     }
 }
