@@ -74,6 +74,8 @@ class AtenCall:
         """Outputs that an overload which works in place has as its operand."""
         self.results: dict[str, Any] = {}
         """Results that are written nowhere yet, by parameter."""
+        self.index: int | None = None
+        """Index of the operand in the lists of two that a function over lists has; None for other calls."""
         try:
             for one in request.tensors:
                 self.tensors.add(one)
@@ -168,7 +170,7 @@ class AtenCall:
             found = self._tensor_of(self.outputs[position.output])
             if found is None and not argument.optional:
                 raise NoSuchCallError(f"'{argument.name}' has no tensor to be written to")
-            return [found] if argument.is_list and not isinstance(found, list) else found
+            return self._pair(found) if argument.is_list and not isinstance(found, list) else found
         if position.param is None:
             return self.overload.defaults.get(argument.name)
         if argument.type == "Generator":
@@ -179,8 +181,18 @@ class AtenCall:
         if argument.written and not position.param.is_written:
             value = self._copied(value)
         if argument.is_list and argument.type in _LISTED and not isinstance(value, list):
-            return value.tolist() if isinstance(value, torch.Tensor) and argument.type != "Tensor" else [value]
+            is_content = isinstance(value, torch.Tensor) and argument.type != "Tensor"
+            return value.tolist() if is_content else self._pair(value)
         return value
+
+    def _pair(self, value: Any) -> list[Any]:
+        """A list of one; for a function over lists one of two, so that it has to compute each of them."""
+        if not self.overload.op._schema.name.partition("::")[2].startswith("_foreach"):
+            return [value]
+        if self.index is None:
+            self.index = self.first_input().numel() % 2
+        twin = value.clone() if isinstance(value, torch.Tensor) else value
+        return [value, twin] if self.index == 0 else [twin, value]
 
     def _copied(self, value: Any) -> Any:
         """The output with the elements of an operand that an overload overwrites and the function does not."""
@@ -235,7 +247,8 @@ class AtenCall:
             raise NoSuchCallError(f"no result is '{left[0]}'")
         for param, value in zip(waiting, fresh, strict=False):
             if self.is_requested(param):
-                self.results[param.name] = value
+                is_pair = self.index is not None and isinstance(value, list) and len(value) == 2
+                self.results[param.name] = value[self.index] if is_pair else value
             elif not param.nullable:
                 raise NoSuchCallError(f"'{param.name}' is a result, which cannot be left out")
 
