@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import click
@@ -59,6 +60,9 @@ if TYPE_CHECKING:
 )
 @click.option("--python", metavar="PATH", help="The Python that has torch (default: this one).")
 @click.option("--case", "case_id", metavar="ID", help="This case alone, printed whole.")
+@click.option(
+    "--unbound", "only_unbound", is_flag=True, help="List the functions that no operator is called for, and why."
+)
 @click.option("--binding", type=click.Choice(("aten",)), hidden=True)
 @seed_option
 @partial(limit_options, memory=0)
@@ -92,6 +96,7 @@ def aten(
     operators: str | None,
     python: str | None,
     case_id: str | None,
+    only_unbound: bool,
     binding: str | None,
     seed: int,
     time_limit: float,
@@ -115,9 +120,12 @@ def aten(
 
     Needs torch, and no library, header or build. Which calls are legal is for PyTorch's own meta functions to say.
     """
+    if only_unbound:
+        _show_unbound(Session(spec, None, "text", False).load().interface)
+        return
     processes = started_ahead()
     from diopigen.conformance.aten.caller import AtenCaller
-    from diopigen.conformance.aten.custom import with_operators
+    from diopigen.conformance.aten.custom import with_composed, with_operators
     from diopigen.conformance.aten.forms import through_overloads
     from diopigen.conformance.aten.known import known_text
     from diopigen.conformance.aten.origins import ask_origins, origins_of
@@ -132,6 +140,8 @@ def aten(
         interface = with_operators(interface, operators, session.sink)
         if session.sink.has_errors:
             session.finish()
+    else:
+        interface = with_composed(interface)
     workers = jobs or os.cpu_count() or 1
     threads = max(1, (os.cpu_count() or 1) // workers)
     caller = AtenCaller(device, modules, compiler, python or sys.executable, threads)
@@ -184,6 +194,20 @@ def aten(
         report.show(results)
         click.echo("\n".join(["", *known_text(explained)]) + "\n" if explained else "", nl=False)
     sys.exit(exit_code(results))
+
+
+def _show_unbound(interface: Interface) -> None:
+    """Prints the functions without an operator of PyTorch, by reason."""
+    from diopigen.conformance.aten.custom import unbound
+
+    reasons: dict[str, list[str]] = {}
+    for name, reason in unbound(interface).items():
+        reasons.setdefault(reason, []).append(name)
+    for reason, names in sorted(reasons.items(), key=lambda item: -len(item[1])):
+        click.echo(f"{len(names)} {reason or 'no reason is known'}:")
+        click.echo(fill(", ".join(names), 120, initial_indent="  ", subsequent_indent="  "))
+    count = sum(map(len, reasons.values()))
+    click.echo(f"{count} of {len(interface.functions)} functions have no operator of PyTorch")
 
 
 def _case(session: Session, interface: Interface, case_id: str, seed: int) -> Case:
