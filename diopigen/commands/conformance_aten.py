@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 )
 @click.option("--binding", type=click.Choice(("aten",)), hidden=True)
 @seed_option
-@partial(limit_options, memory=0)
+@partial(limit_options, memory=0, time=None, about="20; 600 with --compile")
 @selection_options("failures", "sample")
 @shard_options
 @click.option(
@@ -99,7 +99,7 @@ def aten(
     only_unbound: bool,
     binding: str | None,
     seed: int,
-    time_limit: float,
+    time_limit: float | None,
     memory_limit: int,
     crash_limit: int,
     selection: Selection,
@@ -123,6 +123,8 @@ def aten(
     if only_unbound:
         _show_unbound(Session(spec, None, "text", False).load().interface)
         return
+    if time_limit is None:
+        time_limit = 600.0 if compiler else 20.0  # compilers of C++ take seconds, on a busy machine minutes
     processes = started_ahead()
     from diopigen.conformance.aten.caller import AtenCaller
     from diopigen.conformance.aten.custom import with_composed, with_operators

@@ -209,6 +209,12 @@ def test_the_pages_name_the_releases_that_were_looked_at() -> None:
             assert release in seen()["releases"], entry.id
 
 
+def test_a_fault_of_a_meta_function_is_excepted_everywhere() -> None:
+    result = _result("diopiAddScalar/shape-out/error@add.Scalar_out", "add.Scalar_out", "status")
+    changed, used = Excepting("npu").with_known(Results((result,), 0.0, 0, "npu"))
+    assert ([one.outcome for one in changed.results], used) == (["excepted"], {"meta-without-out": 1})
+
+
 def test_a_choice_is_excepted_everywhere() -> None:
     result = _result("diopiProd/float16/recipe-1@prod.int_out", "prod.int_out", "values")
     changed, _ = Excepting("npu").with_known(Results((result,), 0.0, 0, "npu"))
