@@ -288,8 +288,10 @@ class AtenCall:
                     return f"{UNLIKE} '{param.name}' has the shape {actual}, not {expected}"
         for name, value in self.results.items():
             position = None if self.params[name].type in ALLOCATED else self._tensor_of(self.params[name])
-            if position is None or value is None:
+            if position is None:
                 continue
+            if value is None:
+                return f"{UNLIKE} '{name}' is none at all"
             pairs = zip(position, value, strict=False) if isinstance(position, list) else [(position, _only(value))]
             for expected, actual in pairs:
                 if expected is None or not isinstance(actual, torch.Tensor):
