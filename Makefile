@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Tests start hundreds of commands; some images of containers forbid to cache what Python compiles for them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help docs demo demo-torch build unit test test-programs nightly test-torch torch-share test-models released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate wheels bench fuzz mutation mutation-sources variants cheats portability portability-share clean
+.PHONY: help docs demo demo-torch build unit test test-programs nightly test-torch torch-share test-models released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate wheels bench fuzz mutation mutation-sources mutation-operators variants cheats portability portability-share clean
 
 help:
 	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a verified library"
@@ -35,6 +35,7 @@ help:
 	@echo "make bench      measure the promises about time, in 10 minutes and what building the CPU library takes"
 	@echo "make mutation   inject faults into the CPU library and count those that the conformance suite finds"
 	@echo "make mutation-sources  the same with faults in the sources of its kernels"
+	@echo "make mutation-operators  the same with faults in a library of custom operators for PyTorch"
 	@echo "make fuzz       random calls of the sanitized CPU library, with sizes and numbers at their extremes, for an hour"
 	@echo "make variants   run the suite over kernels that are as right as the CPU library's: none may fail"
 	@echo "make cheats     libraries that are wrong and try to be accepted: none may be"
@@ -78,7 +79,7 @@ $(VENV)/torch: $(VENV)/ready
 	@touch $@
 
 # A file of each part of the backend, with every change.
-TORCH_SHARE := plumbing conformance_aten direct_calls schemas rules_of_pytorch device_module lazy_tensors compile_effects fused_rows \
+TORCH_SHARE := plumbing conformance_aten operator_faults direct_calls schemas rules_of_pytorch device_module lazy_tensors compile_effects fused_rows \
 	custom_operators wheel
 torch-share: $(VENV)/torch
 	@$(BUILD) torch --target torch_droplet --target droplet_clean --target diopi_impl --target diopigen_runtime_shared
@@ -192,6 +193,10 @@ mutation: released
 # A run that was cut off goes on where it ended (build/source-faults).
 mutation-sources: $(VENV)/ready
 	@$(BIN)/python -m lab mutate-sources -j $(JOBS) --json build/source-faults.json
+
+# Faults in custom operators of PyTorch, in two minutes.
+mutation-operators: $(VENV)/torch
+	@$(BIN)/python -m lab operators -j $(JOBS) --json build/operators.json
 
 variants: released
 	@$(BIN)/python -m lab variants $(UNDER_TEST) --json build/variants.json

@@ -174,8 +174,10 @@ def _cases(config: pytest.Config) -> tuple[Interface, list[Case], VendorSide]:
         models=option("--diopi-model"),
     )
     if option("--diopi-device"):
+        from diopigen.conformance.aten.custom import with_composed
         from diopigen.conformance.aten.forms import through_overloads
 
+        interface = with_composed(interface)
         cases = list(through_overloads(interface, cases))
     cases = parts_of(cases, option("--diopi-shard"), option("--diopi-costs"), option("--diopi-only-failures")).cases
     file = option("--diopi-exceptions")

@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import click
@@ -58,9 +59,12 @@ if TYPE_CHECKING:
 )
 @click.option("--python", metavar="PATH", help="The Python that has torch (default: this one).")
 @click.option("--case", "case_id", metavar="ID", help="This case alone, printed whole.")
+@click.option(
+    "--unbound", "only_unbound", is_flag=True, help="List the functions that no operator is called for, and why."
+)
 @click.option("--binding", type=click.Choice(("aten",)), hidden=True)
 @seed_option
-@partial(limit_options, memory=0)
+@partial(limit_options, memory=0, time=None, about="20; 600 with --compile")
 @selection_options("failures", "sample")
 @shard_options
 @click.option(
@@ -91,9 +95,10 @@ def aten(
     operators: str | None,
     python: str | None,
     case_id: str | None,
+    only_unbound: bool,
     binding: str | None,
     seed: int,
-    time_limit: float,
+    time_limit: float | None,
     memory_limit: int,
     crash_limit: int,
     selection: Selection,
@@ -114,9 +119,14 @@ def aten(
 
     Needs torch, and no library, header or build. Which calls are legal is for PyTorch's own meta functions to say.
     """
+    if only_unbound:
+        _show_unbound(Session(spec, None, "text", False).load().interface)
+        return
+    if time_limit is None:
+        time_limit = 600.0 if compiler else 20.0  # compilers of C++ take seconds, on a busy machine minutes
     processes = started_ahead()
     from diopigen.conformance.aten.caller import AtenCaller
-    from diopigen.conformance.aten.custom import with_operators
+    from diopigen.conformance.aten.custom import with_composed, with_operators
     from diopigen.conformance.aten.forms import through_overloads
     from diopigen.conformance.aten.known import known_text
     from diopigen.conformance.aten.origins import ask_origins, origins_of
@@ -130,6 +140,8 @@ def aten(
         interface = with_operators(interface, operators, session.sink)
         if session.sink.has_errors:
             session.finish()
+    else:
+        interface = with_composed(interface)
     workers = jobs or os.cpu_count() or 1
     threads = max(1, (os.cpu_count() or 1) // workers)
     caller = AtenCaller(device, modules, compiler, python or sys.executable, threads)
@@ -182,6 +194,20 @@ def aten(
         report.show(results)
         click.echo("\n".join(["", *known_text(explained)]) + "\n" if explained else "", nl=False)
     sys.exit(exit_code(results))
+
+
+def _show_unbound(interface: Interface) -> None:
+    """Prints the functions without an operator of PyTorch, by reason."""
+    from diopigen.conformance.aten.custom import unbound
+
+    reasons: dict[str, list[str]] = {}
+    for name, reason in unbound(interface).items():
+        reasons.setdefault(reason, []).append(name)
+    for reason, names in sorted(reasons.items(), key=lambda item: -len(item[1])):
+        click.echo(f"{len(names)} {reason or 'no reason is known'}:")
+        click.echo(fill(", ".join(names), 120, initial_indent="  ", subsequent_indent="  "))
+    count = sum(map(len, reasons.values()))
+    click.echo(f"{count} of {len(interface.functions)} functions have no operator of PyTorch")
 
 
 def _case(session: Session, interface: Interface, case_id: str, seed: int) -> Case:

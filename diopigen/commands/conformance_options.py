@@ -275,16 +275,17 @@ def tested_options(command: _Command) -> _Command:
     return with_options(command, named_options, limit)
 
 
-def limit_options(command: _Command, memory: int = 8) -> _Command:
-    """The options that say what a call may take; `memory` is the number of GiB by default."""
+def limit_options(command: _Command, memory: int = 8, time: float | None = 20.0, about: str = "20") -> _Command:
+    """The options that say what a call may take; `memory` is the number of GiB by default, `time` that of seconds,
+    which `about` tells."""
     limit = (
-        f"time=SECONDS that a call may take (20), memory=GIB that a process may take ({memory}; 0 for none, which "
+        f"time=SECONDS that a call may take ({about}), memory=GIB that a process may take ({memory}; 0 for none, which "
         "libraries built with sanitizers need), crashes=N of a function after which it is not called any more (20)"
     )
     return with_options(
         command,
         group("--limit", limit, {"time": "--time-limit", "memory": "--memory-limit", "crashes": "--crash-limit"}),
-        click.option("--time-limit", default=20.0, hidden=True),
+        click.option("--time-limit", type=float, default=time, hidden=True),
         click.option("--memory-limit", type=click.IntRange(0), default=memory, hidden=True),
         _crash_limit,
     )

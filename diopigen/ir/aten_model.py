@@ -42,6 +42,10 @@ class Overload:
     """Parameters that it lacks, as a file of operators says: what shapes say already, and results that it keeps."""
     arguments: Mapping[str, Default] = field(default_factory=dict)
     """Arguments that no parameter has, with their values, as a file of operators says."""
+    gradients: Mapping[str, str] = field(default_factory=dict)
+    """Results that are gradients which autograd computes through it, with the operands that they belong to."""
+    grad_outputs: tuple[str, ...] = ()
+    """Operands that are the gradients of its results."""
 
 
 @dataclass(frozen=True, slots=True)

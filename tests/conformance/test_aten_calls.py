@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from diopigen.cli import cli
-from diopigen.conformance.aten.custom import with_operators
+from diopigen.conformance.aten.custom import unbound, with_composed, with_operators
 from diopigen.conformance.aten.forms import through_overloads
 from diopigen.conformance.aten.known import Excepting, Known, known, known_text, release_of, seen
 from diopigen.conformance.aten.pairing import PairingError, paired
@@ -24,6 +24,7 @@ from diopigen.conformance.report.overloads import coverage_text
 from diopigen.conformance.run.exceptions import read, with_waivers
 from diopigen.conformance.run.shards import parse_shard, part
 from diopigen.diagnostics import Failure, Sink
+from diopigen.emit.torch.schema import schema_of
 from diopigen.ir.aten import parse_schema
 from diopigen.ir.model import Function, Interface
 
@@ -107,6 +108,25 @@ def test_errors_in_a_file_of_operators_have_their_position(tmp_path: Path, text:
     assert re.search(where, done.output + (done.stderr or ""))
 
 
+def test_functions_without_an_operator_have_a_reason(interface: Interface) -> None:
+    reasons = unbound(interface)
+    assert len(reasons) <= 200
+    assert [name for name, reason in reasons.items() if not reason] == []
+    done = CliRunner().invoke(cli, ["conformance", "aten", "--unbound"])
+    assert done.exit_code == 0
+    assert done.output.endswith(f"{len(reasons)} of {len(interface.functions)} functions have no operator of PyTorch\n")
+
+
+def test_composed_operators_pair_with_their_functions(interface: Interface) -> None:
+    plain = {function.name: len(function.aten) for function in interface.functions}
+    for function in with_composed(interface).functions:
+        for one in function.aten[plain[function.name] :]:
+            schema = schema_of(interface, one.name)
+            assert schema is not None, (function.name, one.name)
+            left = paired(function, one.name, schema, schema.defaults).left(function)
+            assert [param.name for param in left if param.default is None and not param.nullable] == [], function.name
+
+
 def test_run_with_the_binding_aten_is_the_command_aten(tmp_path: Path) -> None:
     words = ["--device", "cpu", "--python", str(tmp_path / "none")]
     for command in (["run", "--binding", "aten"], ["aten"]):
@@ -116,7 +136,7 @@ def test_run_with_the_binding_aten_is_the_command_aten(tmp_path: Path) -> None:
 
 
 def test_entries_of_known_failures_are_about_overloads_of_the_spec(interface: Interface) -> None:
-    names = {one.name for function in interface.functions for one in function.aten}
+    names = {one.name for function in with_composed(interface).functions for one in function.aten}
     ids = [entry.id for entry in known()]
     assert len(set(ids)) == len(ids)
     for entry in known():
@@ -187,6 +207,12 @@ def test_the_pages_name_the_releases_that_were_looked_at() -> None:
     for entry in known():
         for release in filter(None, (entry.since, entry.fixed)):
             assert release in seen()["releases"], entry.id
+
+
+def test_a_fault_of_a_meta_function_is_excepted_everywhere() -> None:
+    result = _result("diopiAddScalar/shape-out/error@add.Scalar_out", "add.Scalar_out", "status")
+    changed, used = Excepting("npu").with_known(Results((result,), 0.0, 0, "npu"))
+    assert ([one.outcome for one in changed.results], used) == (["excepted"], {"meta-without-out": 1})
 
 
 def test_a_choice_is_excepted_everywhere() -> None:

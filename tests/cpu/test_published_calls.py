@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from explained import entries, explains, findings, reason_of
+from explained import entries, findings, reason_of, unneeded
 from outcomes import Outcome, outcomes, torch_asked
 from published_calls import FOLDER, Line, elements, lines
 
@@ -59,13 +60,11 @@ def test_every_case(library: Library, family: str) -> None:
     """Every case of a family, and every explanation of what differs is needed."""
     found = [one for line in lines(family) for one in outcomes(library, line, ASK)]
     assert _unexplained(found) == []
-    functions = {one.function.removeprefix("diopi") for one in found}
-    unneeded = [
-        entry
-        for entry in entries()
-        if set(entry["functions"]) & functions
-        and (ASK is not None or entry["outcome"] != "torch")
-        and entry.get("family", family) == family
-        and not any(explains(entry, one, *finding) for one in found for finding in findings(one))
-    ]
-    assert unneeded == []
+    assert unneeded(found, with_torch=ASK is not None) == []
+
+
+def test_an_explanation_that_no_outcome_needs_is_named() -> None:
+    entry = entries()[0]
+    one = Outcome("line", f"diopi{entry['functions'][0]}", entry["outcome"], entry["message"])
+    assert entry not in unneeded([one], with_torch=True)
+    assert entry in unneeded([replace(one, kind="passed", message="")], with_torch=True)

@@ -38,6 +38,18 @@ def explains(entry: Mapping[str, Any], one: Outcome, word: str, message: str) ->
     return is_named and entry["outcome"] == word and re.search(entry["message"], message) is not None
 
 
+def unneeded(found: Sequence[Outcome], *, with_torch: bool) -> list[Mapping[str, Any]]:
+    """The explanations about functions of these outcomes that explain none of them."""
+    functions = {one.function.removeprefix("diopi") for one in found}
+    return [
+        entry
+        for entry in entries()
+        if functions.intersection(entry["functions"])
+        and (with_torch or entry["outcome"] != "torch")
+        and not any(explains(entry, one, *finding) for one in found for finding in findings(one))
+    ]
+
+
 def reason_of(one: Outcome) -> str | None:
     """The reasons of an outcome: empty where it needs none, None where one is missing."""
     reasons = []

@@ -11,7 +11,7 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "conformance"), str(TESTS / "published_calls")]
 
-from explained import reason_of  # noqa: E402
+from explained import reason_of, unneeded  # noqa: E402
 from outcomes import Outcome, outcomes, torch_asked  # noqa: E402
 from published_calls import FOLDER, elements, lines  # noqa: E402
 
@@ -26,7 +26,7 @@ def family_outcomes(family: str, library: str, runtime: str, largest: int) -> li
 
 
 def main() -> int:
-    """Prints a line for each outcome without an explanation, then the counts."""
+    """Prints a line for each outcome without an explanation, the counts, then explanations that explain nothing."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("library")
     parser.add_argument("runtime")
@@ -36,10 +36,12 @@ def main() -> int:
     families = options.families or sorted(path.stem for path in FOLDER.glob("*.jsonl"))
     counts: Counter[str] = Counter()
     open_ones = 0
+    everything: list[Outcome] = []
     with ProcessPoolExecutor(max_workers=2) as pool:
         common = (options.library, options.runtime, options.largest)
         asked = [pool.submit(family_outcomes, one, *common) for one in families]
         for found in (each.result() for each in as_completed(asked)):
+            everything += found
             for one in found:
                 counts[one.kind] += 1
                 counts["PyTorch agrees" if not one.torch else f"PyTorch {one.torch.split(':')[0]}"] += (
@@ -53,7 +55,10 @@ def main() -> int:
                     counts[f"explained: {reason}"] += 1
     for word, count in sorted(counts.items()):
         print(f"{count:6} {word}")
-    return 1 if open_ones else 0
+    left = [] if options.largest < sys.maxsize else unneeded(everything, with_torch=True)
+    for entry in left:
+        print(f"explains nothing: {entry}")
+    return 1 if open_ones or left else 0
 
 
 if __name__ == "__main__":

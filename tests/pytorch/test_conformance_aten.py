@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 import torch
 
+from diopigen.conformance.aten.custom import with_composed
 from diopigen.conformance.aten.known import Known, known, release_of, seen
+from diopigen.ir.model import Interface
 
 WORDS = [sys.executable, "-m", "diopigen", "conformance", "aten"]
 
@@ -38,6 +40,20 @@ def test_the_cpu_passes_a_sample_of_all_functions(tmp_path: Path) -> None:
     assert code == 0
     assert results["counts"]["passed"] > 250
     assert len(results["overloads"]["kernel"]) > 200
+
+
+def test_composed_operators_are_called(interface: Interface, tmp_path: Path) -> None:
+    plain = {function.name: {one.name for one in function.aten} for function in interface.functions}
+    composed = {
+        (function.name, one.name)
+        for function in with_composed(interface).functions
+        for one in function.aten
+        if one.name not in plain[function.name]
+    }
+    words = [word for name, _ in sorted(composed) for word in ("--ops", name)]
+    code, results = _run(tmp_path, *words)
+    assert (code, _failures(results)) == (0, [])
+    assert composed <= {(one["function"], one["overload"]) for one in results["cases"] if one["outcome"] == "passed"}
 
 
 def test_known_faults_count_where_they_are_asked_for(tmp_path: Path) -> None:

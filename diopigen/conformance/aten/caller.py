@@ -50,7 +50,9 @@ class AtenCaller:
 
     def checker(self, interface: Interface, **settings: Any) -> Checker:
         """The checker of its calls."""
-        return AtenChecker(interface, **settings)
+        checker = AtenChecker(interface, **settings)
+        checker.is_on_cpu = is_cpu(self.device)
+        return checker
 
     @property
     def excepting(self) -> Excepting:

@@ -6,41 +6,99 @@
 
 An entry is as under `aten` in the spec: arguments go by name, else by order among those of a kind; `names` has the
 others, `bind` what the operator fixes, and `arguments` the values of those that no parameter has. Parameters in
-`without` it does not have: results among them are not compared. Their schemas are those of the torch that is called.
+`without` it does not have: results among them are not compared. A function that is the gradient of an operator names
+its results in `gradients`, and in `grad_outputs` the gradients that it starts from. Schemas are those of the torch that
+is called.
+
+`composed.yaml` is such a file: operators of ATen that the glue does not serve, because torch composes them of others or
+because they are served for another function. They are called in addition to those of the spec.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from diopigen.diagnostics import Sink, did_you_mean
 from diopigen.ir.aten_model import Overload
-from diopigen.ir.lower import defaults_of, items_of, lower_overloads, text_of
+from diopigen.ir.lower import defaults_of, items_of, lower_overloads, mappings_of, text_of
 from diopigen.ir.model import Function, Header, Interface
-from diopigen.spec.grammar_words import NAMES, overload_list
+from diopigen.spec.grammar_words import NAMES, WORD, overload_list
 from diopigen.spec.nodes import MappingNode, Node
-from diopigen.spec.schema import Field, LiteralShape, MapShape, RecordShape, TextShape, validate
+from diopigen.spec.schema import EitherShape, Field, ListShape, LiteralShape, MapShape, RecordShape, TextShape, validate
 from diopigen.spec.yaml_reader import load_yaml
 
-_NAME = r"[A-Za-z_][A-Za-z0-9_]*::[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)?"
-_OPERATOR = TextShape(_NAME, what="an operator such as torchvision::nms")
-_MORE = {
-    "without": Field(NAMES, "parameters that the operator lacks"),
-    "arguments": Field(MapShape(LiteralShape()), "arguments that no parameter has, with values"),
-}
-SHAPE = RecordShape(
-    "operators",
+_REASON = RecordShape(
+    "reason",
     {
-        "operators": Field(
-            MapShape(overload_list(_OPERATOR, **_MORE)),
-            "functions of the interface with the operators that are called in their place",
-            required=True,
-        )
+        "reason": Field(TextShape(), "why there is none", required=True),
+        "functions": Field(ListShape(TextShape(), non_empty=True), "globs over short names", required=True),
     },
 )
+_SPACE = r"[A-Za-z_][A-Za-z0-9_]*::"
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)?"
+_MORE = {
+    "without": Field(NAMES, "parameters that the operator lacks"),
+    "arguments": Field(
+        MapShape(EitherShape((LiteralShape(), ListShape(LiteralShape())))),
+        "arguments that no parameter has, with values",
+    ),
+    "gradients": Field(MapShape(WORD), "results that autograd computes, with the operands that they are gradients of"),
+    "grad_outputs": Field(NAMES, "operands that are the gradients of its results"),
+}
+
+
+def _shape(operator: TextShape, **more: Field) -> RecordShape:
+    """The grammar of a file, with the one of an operator's name."""
+    what = "functions of the interface with the operators that are called in their place"
+    fields = {"operators": Field(MapShape(overload_list(operator, **_MORE)), what, required=True), **more}
+    return RecordShape("operators", fields)
+
+
+SHAPE = _shape(TextShape(_SPACE + _NAME, what="an operator such as torchvision::nms"))
 """The grammar of the file."""
+_COMPOSED_SHAPE = _shape(
+    TextShape(_NAME, what="an operator such as conv3d"), unbound=Field(ListShape(_REASON), "functions that have none")
+)
+
+
+COMPOSED = Path(__file__).with_name("composed.yaml")
+
+
+@functools.cache
+def _composed() -> MappingNode:
+    sink = Sink()
+    root = load_yaml(COMPOSED, COMPOSED.name, sink)
+    assert root is not None and validate(root, _COMPOSED_SHAPE, "the file of operators", sink), sink.sorted()
+    assert isinstance(root, MappingNode)
+    return root
+
+
+def with_composed(interface: Interface) -> Interface:
+    """The interface with the operators of `composed.yaml` in addition."""
+    entries = _composed().get("operators")
+    assert isinstance(entries, MappingNode)
+    functions = {function.name: function for function in interface.functions}
+    more = {
+        name: (*functions[name].aten, *map(_with_more, lower_overloads(entry.value), items_of(entry.value)))
+        for name, entry in entries.entries.items()
+        if name in functions
+    }
+    return _replaced(interface, {function.name: function.aten for function in functions.values()} | more)
+
+
+def unbound(interface: Interface) -> dict[str, str]:
+    """Functions that no operator of PyTorch is called for, with the reason, empty where `composed.yaml` has none."""
+    entries = mappings_of(_composed().get("unbound"))
+    globs = [(text_of(glob), text_of(one.get("reason"))) for one in entries for glob in items_of(one.get("functions"))]
+    return {
+        function.name: next((reason for glob, reason in globs if fnmatchcase(function.short_name, glob)), "")
+        for function in with_composed(interface).functions
+        if not function.aten
+    }
 
 
 def with_operators(interface: Interface, file: str, sink: Sink) -> Interface:
@@ -68,9 +126,22 @@ def _with_more(overload: Overload, node: Node) -> Overload:
     """The overload with what the spec's entries do not have."""
     if not isinstance(node, MappingNode):
         return overload
-    spans = {text_of(name): name.span for name in items_of(node.get("without"))}
-    arguments = defaults_of(node.get("arguments"))
-    return replace(overload, without=frozenset(spans), arguments=arguments, spans={**overload.spans, **spans})
+    without, grad_outputs = items_of(node.get("without")), items_of(node.get("grad_outputs"))
+    gradients = node.get("gradients")
+    pairs = gradients.entries if isinstance(gradients, MappingNode) else {}
+    return replace(
+        overload,
+        without=frozenset(map(text_of, without)),
+        arguments=defaults_of(node.get("arguments")),
+        gradients={name: text_of(entry.value) for name, entry in pairs.items()},
+        grad_outputs=tuple(map(text_of, grad_outputs)),
+        spans={
+            **overload.spans,
+            **{text_of(name): name.span for name in (*without, *grad_outputs)},
+            **{name: entry.key_span for name, entry in pairs.items()},
+            **{text_of(entry.value): entry.value.span for entry in pairs.values()},
+        },
+    )
 
 
 def _check_names(function: Function, overloads: tuple[Overload, ...], sink: Sink) -> None:

@@ -46,6 +46,8 @@ class Known:
     """The first release after it; empty where the newest has it."""
     compiler: str = ""
     """The backend of torch.compile that it is of, as a glob; empty for PyTorch's own kernels."""
+    everywhere: bool = False
+    """True if it is of a meta function, which all devices share."""
     is_fault: bool = False
 
     def is_in(self, release: Release) -> bool:
@@ -112,7 +114,7 @@ class Excepting:
     def _has(self, entry: Known) -> bool:
         if entry.compiler:
             return bool(self.compiler) and fnmatchcase(self.compiler, entry.compiler)
-        return not entry.is_fault or is_cpu(self.device)
+        return not entry.is_fault or entry.everywhere or is_cpu(self.device)
 
 
 def is_cpu(device: str) -> bool:

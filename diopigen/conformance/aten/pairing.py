@@ -7,7 +7,7 @@ an argument of ATen repeats: `RULES` has these.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from diopigen.emit.torch.binding import matched
@@ -46,6 +46,9 @@ class CallFacts(Protocol):
     @property
     def device(self) -> Any:
         """The device of the call."""
+
+    def number(self, name: str) -> Any:
+        """The value of a parameter that is no tensor."""
 
 
 Rule = Callable[[CallFacts], Any]
@@ -92,6 +95,9 @@ RULES: Mapping[str, Rule] = {
     "device": lambda call: call.device,
     "N": lambda call: call.first_input().shape[0],
     "C": lambda call: call.first_input().shape[1],
+    "output_size": lambda call: list(call.first_input().shape[-1:]),
+    "normalized_shape": lambda call: list(call.first_input().shape[call.number("begin_norm_axis") :]),
+    "state_steps": lambda call: [call.number("step")],
     "HxW": lambda call: _product(call.first_input().shape[2:]),
 }
 """Arguments that no parameter has, by name."""
@@ -123,6 +129,9 @@ class Pairing:
     outputs: tuple[Parameter, ...]
     constants: frozenset[str]
     """Parameters that the overload fixes or lacks."""
+    gradients: Mapping[str, str] = field(default_factory=dict)
+    grad_outputs: tuple[str, ...] = ()
+    """As those of the overload (`ir.model.Overload`)."""
 
     def left(self, function: Function) -> list[Parameter]:
         """The parameters that have no position."""
@@ -142,8 +151,12 @@ def paired(function: Function, overload: str, schema: AtenSchema, optional: froz
     entry = next(one for one in function.aten if one.name == overload)
     # What it lacks and has a usual value must have that one in a call.
     bare = {p.name for p in function.params if p.name in entry.without and (p.is_written or p.default is None)}
-    constants = frozenset({*entry.constants, *bare})
-    present = replace(function, params=tuple(p for p in function.params if p.name not in entry.without))
+    lacking = {
+        *entry.without,
+        *(() if entry.gradients and set(entry.grad_outputs) & set(entry.names) else entry.grad_outputs),
+    }
+    constants = frozenset({*entry.constants, *bare, *entry.grad_outputs})
+    present = replace(function, params=tuple(p for p in function.params if p.name not in lacking))
     free = tuple(argument for argument in schema.arguments if argument.name not in entry.arguments)
     taken = matched(_with_lists(present, schema), replace(schema, name=overload, arguments=free))
     by_argument = {argument.name: function.param(name) for name, argument in taken.items()}
@@ -164,11 +177,11 @@ def paired(function: Function, overload: str, schema: AtenSchema, optional: froz
             positions.append(Position(argument, rule=RULES[argument.name]))
         elif argument.name in optional or argument.optional:
             positions.append(Position(argument))
-        elif argument.type == "Tensor" and not argument.is_list and not written:
+        elif argument.type == "Tensor" and not argument.is_list and not written and not entry.gradients:
             positions.append(Position(argument, output=0))  # its sizes alone count
         else:
             raise PairingError(f"no parameter has '{argument.name}'")
-    return Pairing(tuple(positions), outputs, constants)
+    return Pairing(tuple(positions), outputs, constants, entry.gradients, entry.grad_outputs)
 
 
 def _fixed(value: Any) -> Rule:
@@ -184,7 +197,7 @@ def _listed(function: Function, argument: AtenArgument) -> Parameter | None:
 
 def _with_lists(function: Function, schema: AtenSchema) -> Function:
     """The function as a list of one has it, where an overload takes lists: `_foreach_add`."""
-    if not schema.name.startswith("_foreach") or any(p.type == "tensors" for p in function.params):
+    if not schema.name.startswith(("_foreach", "_fused_")) or any(p.type == "tensors" for p in function.params):
         return function
     lists = {argument.name for argument in schema.arguments if argument.is_list}
     is_listed = any(a.is_list and a.type == "Tensor" for a in schema.arguments) and lists

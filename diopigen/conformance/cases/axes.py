@@ -35,8 +35,11 @@ _BROADCASTS: tuple[tuple[tuple[int, ...], ...], ...] = (
     ((4, 1), (5,), (4, 5)),
     ((3,), (2, 1, 3), (2, 4, 1)),
     ((), (2, 3), (1,)),
+    ((4, 4), (4,), (4, 1)),
+    ((4,), (4, 4), (1, 4)),
 )
-"""Shapes of the first, second and third operand that broadcast with one another."""
+"""Shapes of the first, second and third operand that broadcast with one another; a square one also where dimensions are
+aligned to the first."""
 
 
 def cases(function: Function, resolver: Resolver) -> Iterator[Case]:
@@ -164,7 +167,7 @@ class Maker:
         for number, shapes in enumerate(_BROADCASTS, 1):
             selected = dict(zip([p.name for p in self.free], shapes, strict=False))
             if any(p.is_written for p in self.operands):
-                full = ((4, 5), (2, 4, 3), (2, 3))[number - 1]
+                full = ((4, 5), (2, 4, 3), (2, 3), (4, 4), (4, 4))[number - 1]
                 selected.update({p.name: full for p in self.operands if p.is_written})
             for extra in range(min(2, len(dtypes))):
                 dtype = dtypes[(number + 3 * extra) % len(dtypes)]

@@ -74,6 +74,10 @@ class AtenCall:
         """Outputs that an overload which works in place has as its operand."""
         self.results: dict[str, Any] = {}
         """Results that are written nowhere yet, by parameter."""
+        self.leaves: dict[str, Any] = {}
+        """Operands that gradients are computed of."""
+        self.index: int | None = None
+        """Index of the operand in the lists of two that a function over lists has; None for other calls."""
         try:
             for one in request.tensors:
                 self.tensors.add(one)
@@ -118,7 +122,10 @@ class AtenCall:
         try:
             arguments, keywords = self._arguments()
             with torch.no_grad():
-                found = invoke(self.overload.op, arguments, keywords)
+                if self.overload.pairing.gradients:
+                    found = self._gradients(arguments, keywords)
+                else:
+                    found = invoke(self.overload.op, arguments, keywords)
                 synchronize()
         except NotImplementedError as error:
             status, text, found = statuses.absent, _described(error), ()
@@ -161,14 +168,16 @@ class AtenCall:
         argument = position.argument
         if position.rule is not None:
             try:
-                return position.rule(self)
+                found = position.rule(self)
             except IndexError:
                 raise NoSuchCallError(f"'{argument.name}' does not follow from the operands") from None
+            is_tensors = argument.is_list and argument.type == "Tensor" and isinstance(found, list)
+            return [torch.tensor(float(one), device=self.device) for one in found] if is_tensors else found
         if position.output is not None:
             found = self._tensor_of(self.outputs[position.output])
             if found is None and not argument.optional:
                 raise NoSuchCallError(f"'{argument.name}' has no tensor to be written to")
-            return [found] if argument.is_list and not isinstance(found, list) else found
+            return self._pair(found) if argument.is_list and not isinstance(found, list) else found
         if position.param is None:
             return self.overload.defaults.get(argument.name)
         if argument.type == "Generator":
@@ -177,10 +186,22 @@ class AtenCall:
         if value is None:
             return self._left_out(position)
         if argument.written and not position.param.is_written:
-            value = self._copied(value)
+            value = self._copied(value) if argument.name == "self" else value.clone()
+        if position.param.name in self.overload.pairing.gradients.values():
+            value = self.leaves[position.param.name] = value.detach().requires_grad_()
         if argument.is_list and argument.type in _LISTED and not isinstance(value, list):
-            return value.tolist() if isinstance(value, torch.Tensor) and argument.type != "Tensor" else [value]
+            is_content = isinstance(value, torch.Tensor) and argument.type != "Tensor"
+            return value.tolist() if is_content else self._pair(value)
         return value
+
+    def _pair(self, value: Any) -> list[Any]:
+        """A list of one; for a function over lists one of two, so that it has to compute each of them."""
+        if not self.overload.op._schema.name.partition("::")[2].startswith("_foreach"):
+            return [value]
+        if self.index is None:
+            self.index = self.first_input().numel() % 2
+        twin = value.clone() if isinstance(value, torch.Tensor) else value
+        return [value, twin] if self.index == 0 else [twin, value]
 
     def _copied(self, value: Any) -> Any:
         """The output with the elements of an operand that an overload overwrites and the function does not."""
@@ -214,6 +235,23 @@ class AtenCall:
             return [None if one < 0 else self.tensors.tensors[one] for one in fields.value]
         return None
 
+    def _gradients(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The results that are gradients, in the order of the outputs, by autograd."""
+        grad_outputs = [self.number(name) for name in self.overload.pairing.grad_outputs]
+        with torch.enable_grad():
+            found = self.overload.op(*arguments, **keywords)
+        several = found if isinstance(found, tuple) else (found,)
+        pairs = [(one, grad) for one, grad in zip(several, grad_outputs, strict=False) if grad is not None]
+        results, grads = [one for one, _ in pairs], [grad for _, grad in pairs]
+        asked = [self.leaves.get(self.overload.pairing.gradients[param.name]) for param in self.outputs]
+        leaves = [leaf for leaf in asked if leaf is not None]
+        computed = iter(torch.autograd.grad(results, leaves, grads, allow_unused=True, materialize_grads=True))
+        return tuple(None if leaf is None else next(computed) for leaf in asked)
+
+    def number(self, name: str) -> Any:
+        """The value of a parameter."""
+        return self.reader.value(self.params[name], self.fields[name], self.tensors.tensors)
+
     # ---- results ----------------------------------------------------------------------------------------------------
 
     def _take(self, found: Any) -> None:
@@ -230,12 +268,14 @@ class AtenCall:
             for value, returned in zip(several, returns, strict=False)
             if returned.alias_info is None or not returned.alias_info.is_write
         ]
+        fresh = several if self.overload.pairing.gradients else fresh
         left = [param.name for param in waiting[len(fresh) :] if self.is_requested(param)]
         if left:
             raise NoSuchCallError(f"no result is '{left[0]}'")
         for param, value in zip(waiting, fresh, strict=False):
             if self.is_requested(param):
-                self.results[param.name] = value
+                is_pair = self.index is not None and isinstance(value, list) and len(value) == 2
+                self.results[param.name] = value[self.index] if is_pair else value
             elif not param.nullable:
                 raise NoSuchCallError(f"'{param.name}' is a result, which cannot be left out")
 
@@ -248,8 +288,10 @@ class AtenCall:
                     return f"{UNLIKE} '{param.name}' has the shape {actual}, not {expected}"
         for name, value in self.results.items():
             position = None if self.params[name].type in ALLOCATED else self._tensor_of(self.params[name])
-            if position is None or value is None:
+            if position is None:
                 continue
+            if value is None:
+                return f"{UNLIKE} '{name}' is none at all"
             pairs = zip(position, value, strict=False) if isinstance(position, list) else [(position, _only(value))]
             for expected, actual in pairs:
                 if expected is None or not isinstance(actual, torch.Tensor):

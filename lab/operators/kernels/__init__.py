@@ -1,0 +1,1 @@
+"""Kernels that each have one fault, named as the fault."""
