@@ -1,0 +1,87 @@
+"""Kernels of linear layers with quantized weights, which vLLM chooses by the configuration of a layer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from vllm.model_executor.kernels.linear.mixed_precision.MPLinearKernel import MPLinearKernel
+from vllm.model_executor.kernels.linear.scaled_mm.ScaledMMLinearKernel import Int8ScaledMMLinearKernel
+from vllm.scalar_type import scalar_types
+
+from . import functions
+
+_WEIGHTS = {
+    scalar_types.uint4b8: (4, 8),
+    scalar_types.uint4: (4, 0),
+    scalar_types.uint8b128: (8, 128),
+}
+"""Bits and offset of the weights' types."""
+
+
+class DiopiWeightOnlyLinear(MPLinearKernel):
+    """Weights of 4 or 8 bits in groups, packed along the depth as compressed-tensors and GPTQ do."""
+
+    @classmethod
+    def get_min_capability(cls) -> int:
+        return -1
+
+    @classmethod
+    def can_implement(cls, c: Any) -> tuple[bool, str | None]:
+        if c.weight_type not in _WEIGHTS:
+            return False, f"weights of type {c.weight_type}: {', '.join(map(str, _WEIGHTS))} are supported"
+        if c.zero_points:
+            return False, "zero points"
+        return True, None
+
+    def process_weights_after_loading(self, layer: Any) -> None:
+        """Brings the packed weights to [columns, depth / values of an int32], and the scales to [columns, groups]."""
+        from vllm.model_executor.parameter import BasevLLMParameter, permute_param_layout_
+
+        def as_rows(parameter: Any) -> Any:
+            if isinstance(parameter, BasevLLMParameter):
+                options = {"packed_dim": 1} if hasattr(parameter, "packed_dim") else {}
+                permute_param_layout_(parameter, input_dim=1, output_dim=0, **options)
+            parameter.data = parameter.data.contiguous()
+            return parameter
+
+        self._transform_param(layer, self.w_q_name, as_rows)
+        self._transform_param(layer, self.w_s_name, as_rows)
+
+    def apply_weights(self, layer: Any, x: Tensor, bias: Tensor | None = None) -> Tensor:
+        packed, scales, _ = self._get_weight_params(layer)
+        bits, offset = _WEIGHTS[self.config.weight_type]
+        rows = functions.weight_only_linear(x.flatten(0, -2), packed, scales, None, bits, offset, bias)
+        return rows.unflatten(0, x.shape[:-1])
+
+
+class DiopiInt8Linear(Int8ScaledMMLinearKernel):
+    """Weights and activations of int8, symmetric; a scale for each channel or tensor."""
+
+    @classmethod
+    def is_supported(cls, compute_capability: int | None = None) -> tuple[bool, str | None]:
+        return True, None
+
+    @classmethod
+    def can_implement(cls, c: Any) -> tuple[bool, str | None]:
+        return (True, None) if c.input_symmetric else (False, "activations with zero points")
+
+    def process_weights_after_loading(self, layer: Any) -> None:
+        """Gives fused layers a scale for each channel."""
+        from vllm.model_executor.layers.quantization.utils import replace_parameter
+        from vllm.model_executor.layers.quantization.utils.w8a8_utils import convert_to_channelwise
+
+        _, scale_name, input_scale_name, _, _ = self.layer_param_names
+        scale = getattr(layer, scale_name)
+        if len(layer.logical_widths) > 1 and not self.config.is_channelwise:
+            scale = convert_to_channelwise(scale, layer.logical_widths)
+        replace_parameter(layer, scale_name, torch.nn.Parameter(scale.data, requires_grad=False))
+        if self.config.is_static_input_scheme:
+            largest = getattr(layer, input_scale_name).max()
+            replace_parameter(layer, input_scale_name, torch.nn.Parameter(largest, requires_grad=False))
+
+    def apply_weights(self, layer: Any, x: Tensor, bias: Tensor | None = None) -> Tensor:
+        weight, scale, input_scale, _, _ = self._get_layer_params(layer)
+        rows = functions.int8_linear(x.flatten(0, -2), weight, scale, input_scale, bias)
+        return rows.unflatten(0, x.shape[:-1])
