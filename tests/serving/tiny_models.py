@@ -40,7 +40,8 @@ def config(name: str) -> Any:
             return transformers.Qwen3MoeConfig(**SIZES, head_dim=16, **experts)
         case "gemma2":
             caps = {"attn_logit_softcapping": 20.0, "final_logit_softcapping": 15.0, "sliding_window": 8}
-            return transformers.Gemma2Config(**SIZES, head_dim=16, query_pre_attn_scalar=16, **caps)
+            sizes = {**SIZES, "tie_word_embeddings": True}  # vLLM knows no other
+            return transformers.Gemma2Config(**sizes, head_dim=16, query_pre_attn_scalar=16, **caps)
     raise ValueError(f"no model is called {name}")
 
 
@@ -79,3 +80,16 @@ def greedy(model: Any, prompts: Sequence[Sequence[int]], count: int) -> list[lis
             tokens.append(int(best.indices[0]))
         results.append(tokens[len(prompt) :])
     return results
+
+
+def save_tokenizer(folder: Path) -> None:
+    """Writes a tokenizer of bytes: tokens 0 to 255, and the end of a text, 256."""
+    import tokenizers
+    import transformers
+
+    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    model = tokenizers.models.BPE(vocab={letter: index for index, letter in enumerate(alphabet)}, merges=[])
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="</s>").save_pretrained(folder)
