@@ -5,7 +5,7 @@ status of each. vLLM is imported once, which takes longer than serving a tiny mo
 
 The job has `model` (a folder), `engine` (arguments of `vllm.LLM`) and `rounds`; a round has `prompts` (lists of tokens)
 and `sampling` (arguments of `SamplingParams`, for all prompts or a list of one for each). The results have the tokens
-and logarithms of probabilities of each round, and calls that ran on the host by operator and reason.
+and logarithms of probabilities of each round, and its calls that ran on the host, by operator.
 """
 
 from __future__ import annotations
@@ -35,20 +35,21 @@ def serve(job: dict[str, Any]) -> dict[str, Any]:
     if not (Path(job["model"]) / "tokenizer.json").is_file():
         engine["skip_tokenizer_init"] = True
     llm = LLM(job["model"], **{**engine, **job.get("engine", {})})
-    rounds = []
-    reset_fallback_report()
+    rounds, fallbacks = [], []
     for item in job["rounds"]:
         chosen = item.get("sampling", {})
         params = [sampling(one) for one in chosen] if isinstance(chosen, list) else sampling(chosen)
         lora = LoRARequest("adapter", 1, item["lora"]) if "lora" in item else None
         prompts = [{"prompt_token_ids": tokens} for tokens in item["prompts"]]
+        reset_fallback_report()
         outputs = llm.generate(prompts, params, use_tqdm=False, lora_request=lora)
         rounds.append([described(output) for output in outputs])
+        fallbacks.append(fallback_report())
     return {
         "rounds": rounds,
         "device": device(),
         "platform": current_platform.device_type,
-        "fallbacks": fallback_report(),
+        "fallbacks": fallbacks,
         "metrics": {metric.name: metric.value for metric in llm.get_metrics() if hasattr(metric, "value")}
         if not job.get("engine", {}).get("disable_log_stats", True)
         else {},

@@ -67,14 +67,14 @@ def load(folder: Path) -> Any:
     ).eval()
 
 
-@torch.no_grad()
 def greedy(model: Any, prompts: Sequence[Sequence[int]], count: int) -> list[list[int]]:
     """Greedy tokens of each prompt, computed without a cache."""
     results = []
     for prompt in prompts:
         tokens = list(prompt)
         for _ in range(count):
-            logits = model(torch.tensor([tokens]), use_cache=False).logits[0, -1]
+            with torch.no_grad():
+                logits = model(torch.tensor([tokens]), use_cache=False).logits[0, -1]
             best = logits.topk(2)
             assert best.values[0] - best.values[1] > MARGIN, f"the best tokens tie: {best.values.tolist()}"
             tokens.append(int(best.indices[0]))

@@ -71,14 +71,14 @@ def register() -> None:
             """Returns the weighted sums of the experts' results; vLLM computes shared experts outside."""
             if layer.apply_router_weight_on_input:
                 raise NotImplementedError("experts that weight their inputs are not supported")
-            bias = (layer.w13_bias, layer.w2_bias) if self.moe.has_bias else (None, None)
             return functions.fused_experts(
                 x,
                 layer.w13_weight,
                 layer.w2_weight,
                 topk_weights,
                 topk_ids,
-                *bias,
+                layer.w13_bias if self.moe.has_bias else None,
+                layer.w2_bias if self.moe.has_bias else None,
                 layer.expert_map,
                 layer.activation.value,
             )

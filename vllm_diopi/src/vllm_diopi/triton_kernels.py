@@ -130,6 +130,8 @@ class _Drafts:
 
     def rows(self, values: Tensor) -> Tensor:
         """The values of all drafts, [drafts], as the matrix; entries behind the last draft of a request are any."""
+        if values.numel() == 0:  # no request of the batch has drafts
+            return values.new_zeros(self.index.shape)
         return values[self.index.clamp(max=values.numel() - 1)]
 
     def write(self, output: Tensor, tokens: Tensor, accepted: Tensor, bonus: Tensor, rows: Tensor | None) -> None:
