@@ -37,8 +37,8 @@ def serve(job: dict[str, Any]) -> dict[str, Any]:
     llm = LLM(job["model"], **{**engine, **job.get("engine", {})})
     rounds, fallbacks = [], []
     for item in job["rounds"]:
-        chosen = item.get("sampling", {})
-        params = [sampling(one) for one in chosen] if isinstance(chosen, list) else sampling(chosen)
+        selected = item.get("sampling", {})
+        params = [sampling(one) for one in selected] if isinstance(selected, list) else sampling(selected)
         lora = LoRARequest("adapter", 1, item["lora"]) if "lora" in item else None
         prompts = [{"prompt_token_ids": tokens} for tokens in item["prompts"]]
         reset_fallback_report()

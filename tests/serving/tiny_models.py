@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 SIZES: dict[str, Any] = {
-    "vocab_size": 256,
+    "vocab_size": 264,
     "hidden_size": 64,
     "intermediate_size": 128,
     "num_hidden_layers": 2,
@@ -21,6 +21,8 @@ SIZES: dict[str, Any] = {
     "num_key_value_heads": 2,
     "max_position_embeddings": 256,
     "tie_word_embeddings": False,
+    "bos_token_id": None,
+    "eos_token_id": 256,
 }
 MARGIN = 1e-5
 """Smallest lead of the best logit over the second one: ten times the rounding of logits, which are near 1."""

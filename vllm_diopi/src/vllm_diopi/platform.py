@@ -1,4 +1,4 @@
-"""What vLLM asks a platform: names, memory, the classes to use, and adjustments of its configuration."""
+"""The platform of vLLM: names, memory, the classes to use, and adjustments of the configuration."""
 
 from __future__ import annotations
 
