@@ -549,10 +549,24 @@ enum class Function : int {
     kLengthCriterion,
     kBatchApplyRepetitionPenaltyInp,
     kBatchApplyTemperaturePenaltyInp,
+    kPagedAttentionVarLen,
+    kMergeAttentionStates,
+    kComputeSlotMapping,
+    kReshapeAndCache,
+    kCopyBlocksInp,
+    kSwapBlocks,
+    kTopkGating,
+    kFusedExperts,
+    kGroupedGemm,
+    kResidualRMSNorm,
+    kResidualRMSNormInp,
+    kRotaryEmbeddingByPositionInp,
+    kSiluAndMul,
+    kGeluAndMul,
     kSpMM,
 };
 
-constexpr size_t function_count = 538;
+constexpr size_t function_count = 552;
 
 /// The name of the C function.
 const char* name_of(Function function);
