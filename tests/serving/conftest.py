@@ -29,6 +29,7 @@ Run = Callable[..., dict[str, Any]]
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ["OMP_NUM_THREADS"] = "1"  # tiny models: more threads wait for each other
     if missing := [name for name in ("torch", "vllm", "transformers") if importlib.util.find_spec(name) is None]:
         raise pytest.UsageError(f"tests/serving needs {' and '.join(missing)}: run `make test-serving`")
 
@@ -47,7 +48,6 @@ def environment() -> dict[str, str]:
         "VLLM_NO_USAGE_STATS": "1",
         "HF_HUB_OFFLINE": "1",
         "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
-        "OMP_NUM_THREADS": "1",
     }
 
 

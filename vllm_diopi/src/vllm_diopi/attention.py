@@ -67,10 +67,7 @@ class DiopiMetadataBuilder(AttentionMetadataBuilder[DiopiMetadata]):
     """Takes from vLLM's description of a batch what the kernels read."""
 
     def __init__(self, kv_cache_spec: Any, layer_names: list[str], vllm_config: Any, device: torch.device) -> None:
-        self.kv_cache_spec = kv_cache_spec
-        self.layer_names = layer_names
-        self.vllm_config = vllm_config
-        self.device = device
+        super().__init__(kv_cache_spec, layer_names, vllm_config, device)
 
     def build(self, common_prefix_len: int, common_attn_metadata: Any, fast_build: bool = False) -> DiopiMetadata:
         common = common_attn_metadata

@@ -1,31 +1,25 @@
-"""The functions of serving, each named once. Those that `torch.ops.diopi` has not are composed of operators of ATen."""
+"""The functions of serving, each named once: operators of `torch.ops.diopi`, and those that it does not have yet, which
+are composed of operators of ATen."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
+_operators = torch.ops.diopi
+
 
 def compute_slot_mapping(query_start_loc: Tensor, positions: Tensor, block_table: Tensor, block_size: int) -> Tensor:
     """Returns the slot of each token, int64 [tokens]: the block that its request has for its position, times
     `block_size`, and the position in it; -1 for tokens behind the last request."""
-    tokens = torch.arange(positions.numel(), device=positions.device, dtype=query_start_loc.dtype)
-    request = torch.searchsorted(query_start_loc[1:].contiguous(), tokens, right=True)
-    padding = request >= query_start_loc.numel() - 1
-    request = request.clamp(max=query_start_loc.numel() - 2)
-    blocks = block_table[request, positions // block_size].to(torch.int64)
-    return torch.where(padding, -1, blocks * block_size + positions % block_size)
+    slots: Tensor = _operators.compute_slot_mapping(query_start_loc, positions, block_table, block_size)
+    return slots
 
 
 def reshape_and_cache(key: Tensor, value: Tensor, key_cache: Tensor, value_cache: Tensor, slots: Tensor) -> None:
     """Writes keys [tokens, kv_heads, head_size] and values to their slots of the caches, [blocks, block_size, kv_heads,
-    head_size] with any strides; a token whose slot is negative is left out."""
-    block_size = key_cache.shape[1]
-    used = (slots >= 0).nonzero().squeeze(1)
-    slots = slots[used]
-    index = (slots // block_size, slots % block_size)
-    key_cache.index_put_(index, key[used])
-    value_cache.index_put_(index, value[used])
+    head_size] with any strides. A token whose slot is -1, or that has none, is left out."""
+    _operators.reshape_and_cache(key_cache, value_cache, key, value, slots)
 
 
 def paged_attention(
@@ -37,62 +31,44 @@ def paged_attention(
     seq_lens: Tensor,
     out: Tensor,
     *,
-    alibi_slopes: Tensor | None = None,
-    sinks: Tensor | None = None,
+    alibi_slopes: Tensor | None,
+    sinks: Tensor | None,
     softmax_scale: float,
-    is_causal: bool = True,
-    window_size_left: int = -1,
-    softcap: float = 0.0,
+    is_causal: bool,
+    window_size_left: int,
+    softcap: float,
 ) -> None:
     """Writes the attention of the new tokens of each request to its blocks, [tokens, heads, value_head_size].
 
     `query` is [tokens, heads, head_size], request after request; the caches are [blocks, block_size, kv_heads,
-    head_size]; a negative window or a cap of 0 means none.
+    head_size]; a window of -1 and a cap of 0 mean none.
     """
-    starts, lengths = query_start_loc.tolist(), seq_lens.tolist()
-    block_size, kv_heads = key_cache.shape[1], key_cache.shape[2]
-    groups = query.shape[1] // kv_heads
-    for request, length in enumerate(lengths):
-        begin, end = starts[request], starts[request + 1]
-        if begin == end:
-            continue
-        blocks = block_table[request, : -(-length // block_size)].to(torch.int64)
-        keys = key_cache[blocks].flatten(0, 1)[:length].transpose(0, 1)
-        values = value_cache[blocks].flatten(0, 1)[:length].transpose(0, 1)
-        rows = query[begin:end].unflatten(1, (kv_heads, groups)).permute(1, 2, 0, 3)
-        scores = (rows @ keys.unsqueeze(1).transpose(2, 3)).to(torch.float32) * softmax_scale
-        if softcap > 0:
-            scores = softcap * torch.tanh(scores / softcap)
-        own = torch.arange(length - (end - begin), length, device=query.device).unsqueeze(1)
-        distance = own - torch.arange(length, device=query.device).unsqueeze(0)
-        if alibi_slopes is not None:
-            scores = scores - alibi_slopes.view(kv_heads, groups, 1, 1) * distance.abs()
-        hidden = torch.zeros_like(distance, dtype=torch.bool)
-        if is_causal:
-            hidden = distance < 0
-        if window_size_left >= 0:
-            hidden = hidden | (distance > window_size_left)
-        scores = scores.masked_fill(hidden, float("-inf"))
-        if sinks is not None:
-            sink = sinks.to(torch.float32).view(kv_heads, groups, 1, 1).expand(-1, -1, end - begin, 1)
-            weights = torch.softmax(torch.cat([scores, sink], dim=-1), dim=-1)[..., :-1]
-        else:
-            weights = torch.softmax(scores, dim=-1)
-        result = weights.to(values.dtype) @ values.unsqueeze(1)
-        out[begin:end].copy_(result.permute(2, 0, 1, 3).flatten(1, 2))
+    _operators.paged_attention_var_len(
+        out,
+        None,
+        query,
+        key_cache,
+        value_cache,
+        block_table,
+        query_start_loc,
+        seq_lens,
+        alibi_slopes,
+        sinks,
+        softmax_scale,
+        is_causal,
+        window_size_left,
+        -1,
+        softcap,
+    )
 
 
 def residual_rms_norm(
     input: Tensor, residual: Tensor | None, weight: Tensor | None, eps: float, weight_offset: float = 0.0
 ) -> Tensor | tuple[Tensor, Tensor]:
     """Returns the rows of `input` [tokens, hidden_size] divided by their root mean square and multiplied by `weight +
-    weight_offset`; with a residual stream, normalizes their sum, and returns it too."""
-    sums = input.to(torch.float32)
-    if residual is not None:
-        sums = sums + residual.to(torch.float32)
-    factor = None if weight is None else weight.to(torch.float32) + weight_offset
-    normalized = torch.nn.functional.rms_norm(sums, sums.shape[-1:], factor, eps).to(input.dtype)
-    return normalized if residual is None else (normalized, sums.to(input.dtype))
+    weight_offset`. A residual stream becomes its sum with the input, is normalized instead, and is returned too."""
+    normalized: Tensor = _operators.residual_rms_norm(residual, input, weight, eps, weight_offset)
+    return normalized if residual is None else (normalized, residual)
 
 
 def rotary_embedding(
@@ -100,30 +76,21 @@ def rotary_embedding(
 ) -> None:
     """Rotates the first elements of each head of queries and keys [tokens, heads * head_size] in place by the angles of
     their positions: a row of `cos_sin` [positions, rotary_dim] has the cosines, then the sines."""
-    rows = cos_sin.index_select(0, positions.flatten()).unsqueeze(1)
-    cos, sin = rows.chunk(2, dim=-1)
-    rotary = cos_sin.shape[-1]
-    for tensor in (query, key):
-        if tensor is None:
-            continue
-        heads = tensor.view(positions.numel(), -1, head_size)[..., :rotary]
-        first = heads[..., 0::2] if is_interleaved else heads[..., : rotary // 2]
-        second = heads[..., 1::2] if is_interleaved else heads[..., rotary // 2 :]
-        rotated = first * cos - second * sin, second * cos + first * sin
-        first.copy_(rotated[0])
-        second.copy_(rotated[1])
+    _operators.rotary_embedding_by_position_inp(query, key, positions, cos_sin, head_size, is_interleaved)
 
 
 def silu_and_mul(input: Tensor) -> Tensor:
     """Returns silu of the first half of each row times the second, [tokens, intermediate_size]."""
-    gate, value = input.chunk(2, dim=-1)
-    return torch.nn.functional.silu(gate) * value
+    out = input.new_empty((*input.shape[:-1], input.shape[-1] // 2))
+    _operators.silu_and_mul(out, input)
+    return out
 
 
 def gelu_and_mul(input: Tensor, approximate: str) -> Tensor:
     """Returns gelu of the first half of each row times the second; `approximate` is "none" or "tanh"."""
-    gate, value = input.chunk(2, dim=-1)
-    return torch.nn.functional.gelu(gate, approximate=approximate) * value
+    out = input.new_empty((*input.shape[:-1], input.shape[-1] // 2))
+    _operators.gelu_and_mul(out, input, approximate)
+    return out
 
 
 def topk_experts(
@@ -137,14 +104,8 @@ def topk_experts(
 ) -> None:
     """Writes the weights, float32 [tokens, top_k], and numbers of the best experts by `gating` [tokens, experts]. A
     bias counts in the choice, not in the weights."""
-    scores = gating.to(torch.float32)
-    scores = torch.softmax(scores, dim=-1) if scoring == "softmax" else torch.sigmoid(scores)
-    chosen = torch.topk(scores if bias is None else scores + bias, ids.shape[1], dim=-1).indices
-    values = scores.gather(1, chosen)
-    if renormalize:
-        values = values / values.sum(dim=-1, keepdim=True)
-    weights.copy_(values * scale)
-    ids.copy_(chosen)
+    values = _operators.topk_gating(ids, gating, bias, ids.shape[1], scoring, renormalize, 1, 1, scale)
+    weights.copy_(values)
 
 
 def fused_experts(
@@ -161,24 +122,10 @@ def fused_experts(
     """Returns the weighted sums of the results of each token's experts, [tokens, hidden_size]. Weights of the experts
     are [experts, 2 * intermediate_size, hidden_size] and [experts, hidden_size, intermediate_size]; `expert_map` has
     the number of each expert on this device, -1 for those of others."""
-    gates = {
-        "silu": silu_and_mul,
-        "gelu": lambda x: gelu_and_mul(x, "none"),
-        "gelu_tanh": lambda x: gelu_and_mul(x, "tanh"),
-    }
-    if activation not in gates:
-        raise NotImplementedError(f"experts with the activation {activation} are not supported: {', '.join(gates)} are")
-    out = torch.zeros_like(input, dtype=torch.float32)
-    local = ids.to(torch.int64) if expert_map is None else expert_map[ids.to(torch.int64)]
-    for expert in range(gate_up.shape[0]):
-        share = torch.where(local == expert, weights, 0.0).sum(dim=-1, keepdim=True)
-        hidden = gates[activation](torch.nn.functional.linear(input, gate_up[expert], _row(gate_up_bias, expert)))
-        out += share * torch.nn.functional.linear(hidden, down[expert], _row(down_bias, expert)).to(torch.float32)
-    return out.to(input.dtype)
-
-
-def _row(bias: Tensor | None, expert: int) -> Tensor | None:
-    return None if bias is None else bias[expert]
+    out: Tensor = _operators.fused_experts(
+        input, gate_up, down, weights, ids, gate_up_bias, down_bias, expert_map, activation
+    )
+    return out
 
 
 def weight_only_linear(

@@ -26,9 +26,9 @@ def register() -> None:
     @layernorm.RMSNorm.register_oot
     class DiopiRMSNorm(layernorm.RMSNorm):
         def forward_oot(self, x: Tensor, residual: Tensor | None = None) -> Any:
-            if self.variance_size_override is not None:
-                return self.forward_native(x, residual)
             weight = self.weight.data if self.has_weight else None
+            if self.variance_size_override is not None or (weight is not None and weight.dtype != x.dtype):
+                return self.forward_native(x, residual)
             return functions.residual_rms_norm(x, residual, weight, self.variance_epsilon)
 
     @layernorm.GemmaRMSNorm.register_oot

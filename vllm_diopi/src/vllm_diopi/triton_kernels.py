@@ -8,32 +8,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import functions
+from . import compatibility, functions
 
 
-def compute_slot_mapping(
-    num_tokens: int,
-    max_num_tokens: int,
-    query_start_loc_ptr: Tensor,
-    positions_ptr: Tensor,
-    block_table_ptr: Tensor,
-    block_table_stride: int,
-    slot_mapping_ptr: Tensor,
-    KV_CACHE_BLOCK_SIZE: int,
-    TOTAL_CP_WORLD_SIZE: int,
-    TOTAL_CP_RANK: int,
-    CP_KV_CACHE_INTERLEAVE_SIZE: int,
-    PAD_ID: int,
-    BLOCK_SIZE: int,
-) -> None:
-    """Writes the slot of each token, and `PAD_ID` behind the last one; parameters are named as those of the kernel."""
-    if TOTAL_CP_WORLD_SIZE != 1:
+def compute_slot_mapping(*arguments: Any) -> None:
+    """Writes the slot of each token, and the number for padding behind the last one."""
+    named = compatibility.slot_mapping_arguments(arguments)
+    if named["world_size"] != 1:
         raise NotImplementedError("context parallelism is not supported: set decode_context_parallel_size to 1")
-    slots = functions.compute_slot_mapping(
-        query_start_loc_ptr, positions_ptr[:num_tokens], block_table_ptr, KV_CACHE_BLOCK_SIZE
-    )
-    slot_mapping_ptr[:num_tokens].copy_(slots)
-    slot_mapping_ptr[num_tokens:].fill_(PAD_ID)
+    count, slots = named["num_tokens"], named["slots"]
+    positions, starts, table = named["positions"], named["query_start_loc"], named["block_table"]
+    slots[:count].copy_(functions.compute_slot_mapping(starts, positions[:count], table, named["block_size"]))
+    slots[count:].fill_(named["padding"])
 
 
 def rejection_greedy_sample(

@@ -39,7 +39,7 @@ class DiopiWorker(Worker):
         torch.accelerator.empty_cache()
         self.init_snapshot = MemorySnapshot(device=self.device)
         self.requested_memory = request_memory(self.init_snapshot, self.cache_config)
-        self._init_workspace_and_model_runner()
+        compatibility.create_runner(self)
 
     def _maybe_get_memory_pool_context(self, tag: str) -> AbstractContextManager[Any]:
         return nullcontext()
