@@ -13,16 +13,11 @@ __version__ = "0.2.0"
 def platform() -> str | None:
     """Returns the path of the platform's class, or None if no device of DIOPI is loaded.
 
-    Raises `ImportError` for a release of vLLM that the plugin does not support.
+    vLLM ignores exceptions of this function: for a release that is not supported, importing the class raises one.
     """
     from diopi_torch.package import is_loaded
 
-    if not is_loaded():
-        return None
-    from . import compatibility
-
-    compatibility.require_vllm()
-    return "vllm_diopi.platform.DiopiPlatform"
+    return "vllm_diopi.platform.DiopiPlatform" if is_loaded() else None
 
 
 def register() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
+import importlib.util
 import os
 import re
 from types import ModuleType
@@ -63,3 +65,15 @@ def provide_streams(module: ModuleType) -> None:
     """
     for name in ("Event", "Stream", "current_stream", "stream"):
         setattr(torch.cuda, name, getattr(module, name))
+
+
+def select_native_bitmasks() -> None:
+    """Lets xgrammar mask logits by operators of PyTorch: for a device whose name it does not know, it compiles with
+    inductor."""
+    if importlib.util.find_spec("xgrammar") is None:
+        return
+    import xgrammar
+
+    function = xgrammar.apply_token_bitmask_inplace
+    if not isinstance(function, functools.partial):
+        xgrammar.apply_token_bitmask_inplace = functools.partial(function, backend="torch_native")

@@ -6,9 +6,12 @@ from typing import Any
 
 import torch
 from diopi_torch.package import device
-from vllm.platforms.interface import Platform, PlatformEnum
 
 from . import compatibility
+
+compatibility.require_vllm()  # before names are imported that another release may not have
+
+from vllm.platforms.interface import Platform, PlatformEnum  # noqa: E402
 
 
 def device_module() -> Any:

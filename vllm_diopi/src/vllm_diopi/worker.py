@@ -28,6 +28,7 @@ class DiopiWorker(Worker):
             name = current_platform.device_name
             raise RuntimeError(f"worker {self.local_rank} has no device: there are {count} of {name}")
         compatibility.provide_streams(device_module())
+        compatibility.select_native_bitmasks()
         self.device = torch.device(current_platform.device_type, self.local_rank)
         torch.accelerator.set_device_index(self.device)
         current_platform.check_if_supports_dtype(self.model_config.dtype)
