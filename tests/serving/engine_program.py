@@ -36,15 +36,17 @@ def serve(job: dict[str, Any]) -> dict[str, Any]:
         engine["skip_tokenizer_init"] = True
     llm = LLM(job["model"], **{**engine, **job.get("engine", {})})
     rounds, fallbacks = [], []
-    for item in job["rounds"]:
+    for number, item in enumerate(job["rounds"]):
         selected = item.get("sampling", {})
         params = [sampling(one) for one in selected] if isinstance(selected, list) else sampling(selected)
         lora = LoRARequest("adapter", 1, item["lora"]) if "lora" in item else None
         prompts = [{"prompt_token_ids": tokens} for tokens in item["prompts"]]
         reset_fallback_report()
+        print(f"round {number}", file=sys.stderr, flush=True)
         outputs = llm.generate(prompts, params, use_tqdm=False, lora_request=lora)
         rounds.append([described(output) for output in outputs])
         fallbacks.append(fallback_report())
+    print("rounds end", file=sys.stderr, flush=True)
     return {
         "rounds": rounds,
         "device": device(),

@@ -49,6 +49,14 @@ def create_runner(worker: Any) -> None:
     worker.model_runner = GPUModelRunner(worker.vllm_config, worker.device)
 
 
+def seed_again(worker: Any) -> None:
+    """Seeds the generators after the runs that measure memory; replicas have seeds of their own from 0.32 on."""
+    from vllm.utils.torch_utils import set_random_seed
+
+    replica = () if vllm_release() == "0.31" else (worker.parallel_config.data_parallel_index,)
+    set_random_seed(worker.model_config.seed, *replica)
+
+
 def slot_mapping_arguments(arguments: tuple[Any, ...]) -> dict[str, Any]:
     """Names the arguments of the kernel that computes slots."""
     names = ["num_tokens", "most", "query_start_loc", "positions", "block_table", "stride", "slots", "block_size"]

@@ -52,5 +52,5 @@ class DiopiWorker(Worker):
             for size in sorted(config.compile_sizes, reverse=True):
                 self.model_runner._dummy_run(size)
         self.model_runner.maybe_remove_all_loras(self.model_runner.lora_config)
-        set_random_seed(self.model_config.seed, self.parallel_config.data_parallel_index)
+        compatibility.seed_again(self)
         return CompilationTimes(language_model=config.compilation_time, encoder=config.encoder_compilation_time)
