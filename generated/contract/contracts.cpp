@@ -2909,6 +2909,26 @@ const Node kNodes[] = {
     {Op::kFloorDivide, Fn::none, 2, 5402},
     {Op::kRemainder, Fn::none, 2, 5404},
     {Op::kEqual, Fn::none, 2, 5406},
+    {Op::kLessEqual, Fn::none, 2, 5408},
+    {Op::kLessEqual, Fn::none, 2, 5410},
+    {Op::kAnd, Fn::none, 2, 5412},
+    {Op::kCall, Fn::one_of, 3, 5414},
+    {Op::kInteger, Fn::none, 0, 0, 32},
+    {Op::kMultiply, Fn::none, 2, 5417},
+    {Op::kEqual, Fn::none, 2, 5419},
+    {Op::kEqual, Fn::none, 2, 5421},
+    {Op::kAnd, Fn::none, 2, 5423},
+    {Op::kCall, Fn::divides, 2, 5425},
+    {Op::kOr, Fn::none, 2, 5427},
+    {Op::kMultiply, Fn::none, 2, 5429},
+    {Op::kMultiply, Fn::none, 2, 5431},
+    {Op::kEqual, Fn::none, 2, 5433},
+    {Op::kOr, Fn::none, 2, 5435},
+    {Op::kCall, Fn::head, 2, 5437},
+    {Op::kCall, Fn::join, 2, 5439},
+    {Op::kCall, Fn::one_of, 2, 5441},
+    {Op::kCall, Fn::list, 2, 5443},
+    {Op::kCall, Fn::one_of, 2, 5445},
 };
 
 const int32_t kChildren[] = {
@@ -3250,6 +3270,9 @@ const int32_t kChildren[] = {
     127, 765, 2870, 4, 2871, 2872, 1248, 127, 2874, 167, 1668, 2876, 1250, 2877, 2878, 2787,
     4, 4, 1152, 2880, 2881, 2787, 3, 3, 1152, 2883, 2884, 779, 765, 11, 2887, 18,
     765, 3, 2888, 2889, 775, 2129, 775, 92, 2892, 2131, 696, 11, 696, 11, 2895, 18,
+    353, 5, 5, 2190, 2897, 2898, 5, 353, 2190, 765, 2901, 2075, 2902, 767, 18, 2904,
+    775, 767, 696, 2905, 2906, 7, 5, 26, 2901, 2908, 2909, 884, 2910, 0, 461, 2912,
+    243, 243, 2913, 7, 13, 243, 2915,
 };
 
 const Dimension kDimensions[] = {
@@ -5305,6 +5328,46 @@ const Dimension kDimensions[] = {
     {Entry::kVariadic, 0, -1},
     {Entry::kFormula, -1, 2894},
     {Entry::kVariadic, 0, -1},
+    {Entry::kFormula, 0, -1},
+    {Entry::kVariadic, 0, -1},
+    {Entry::kFormula, 1, -1},
+    {Entry::kVariadic, 0, -1},
+    {Entry::kFormula, 0, -1},
+    {Entry::kFormula, 1, -1},
+    {Entry::kFormula, 2, -1},
+    {Entry::kFormula, 1, -1},
+    {Entry::kFormula, 3, -1},
+    {Entry::kFormula, 4, -1},
+    {Entry::kFormula, 3, -1},
+    {Entry::kFormula, 1, -1},
+    {Entry::kVariadic, 0, -1},
+    {Entry::kFormula, -1, 13},
+    {Entry::kVariadic, 0, -1},
+    {Entry::kFormula, 0, -1},
+    {Entry::kVariadic, 0, -1},
+    {Entry::kFormula, 1, -1},
+    {Entry::kVariadic, 0, -1},
+    {Entry::kFormula, 0, -1},
+    {Entry::kFormula, 1, -1},
+    {Entry::kFormula, 0, -1},
+    {Entry::kFormula, 1, -1},
+    {Entry::kFormula, 0, -1},
+    {Entry::kFormula, 1, -1},
+    {Entry::kFormula, 0, -1},
+    {Entry::kFormula, 0, -1},
+    {Entry::kFormula, 0, -1},
+    {Entry::kFormula, 0, -1},
+    {Entry::kFormula, 1, -1},
+    {Entry::kFormula, 0, -1},
+    {Entry::kFormula, 2, -1},
+    {Entry::kFormula, 0, -1},
+    {Entry::kFormula, 3, -1},
+    {Entry::kFormula, 0, -1},
+    {Entry::kFormula, 0, -1},
+    {Entry::kFormula, 0, -1},
+    {Entry::kFormula, 0, -1},
+    {Entry::kFormula, 0, -1},
+    {Entry::kFormula, 1, -1},
     {Entry::kFormula, 0, -1},
     {Entry::kFormula, 0, -1},
     {Entry::kFormula, 2, -1},
@@ -8332,8 +8395,37 @@ const Parameter kParameters[] = {
     {"input", false, true, 0, 0x1300, -1, ShapeForm::kList, 2051, 2, 0, 0, false, -1},
     {"approximate", false, true, 0, 0x0, -1, ShapeForm::kNone, 0, 0, 59, 2, false, -1},
     {"out", false, false, 0, 0x0, 1, ShapeForm::kList, 2053, 2, 0, 0, false, -1},
-    {"input", false, true, 0, 0x1700, -1, ShapeForm::kList, 2055, 2, 0, 0, true, -1},
-    {"mat2", false, true, 0, 0x0, 1, ShapeForm::kList, 2057, 2, 0, 0, false, -1},
+    {"input", false, true, 0, 0x1300, -1, ShapeForm::kList, 2055, 2, 0, 0, false, -1},
+    {"weight", false, true, 0, 0x10, -1, ShapeForm::kList, 2057, 2, 0, 0, false, -1},
+    {"scale", false, true, 0, 0x0, 1, ShapeForm::kList, 2059, 2, 0, 0, false, -1},
+    {"zero_point", true, true, 0, 0x10, -1, ShapeForm::kList, 2061, 2, 0, 0, false, -1},
+    {"bias", true, true, 0, 0x0, 1, ShapeForm::kList, 2063, 1, 0, 0, false, -1},
+    {"bits", false, true, 0, 0x0, -1, ShapeForm::kNone, 0, 0, 0, 0, false, -1},
+    {"out", false, false, 0, 0x1, -1, ShapeForm::kRule, 119, 0, 0, 0, false, -1},
+    {"scale", false, false, 0, 0x200, -1, ShapeForm::kList, 2064, 2, 0, 0, false, -1},
+    {"input", false, true, 0, 0x1300, -1, ShapeForm::kList, 2066, 2, 0, 0, false, -1},
+    {"out", false, false, 0, 0x1300, -1, ShapeForm::kList, 2068, 2, 0, 0, false, -1},
+    {"input", false, true, 0, 0x1, -1, ShapeForm::kList, 2070, 2, 0, 0, false, -1},
+    {"weight", false, true, 0, 0x1, -1, ShapeForm::kList, 2072, 2, 0, 0, false, -1},
+    {"input_scale", false, true, 0, 0x200, -1, ShapeForm::kRule, 2914, 0, 0, 0, false, -1},
+    {"weight_scale", false, true, 0, 0x200, -1, ShapeForm::kRule, 2916, 0, 0, 0, false, -1},
+    {"bias", true, true, 0, 0x1300, -1, ShapeForm::kList, 2074, 1, 0, 0, false, -1},
+    {"logits", false, true, 0, 0x1300, -1, ShapeForm::kList, 2075, 2, 0, 0, false, -1},
+    {"top_k", true, true, 0, 0x50, -1, ShapeForm::kList, 2077, 1, 0, 0, false, -1},
+    {"top_p", true, true, 0, 0x200, -1, ShapeForm::kList, 2078, 1, 0, 0, false, -1},
+    {"min_p", true, true, 0, 0x200, -1, ShapeForm::kList, 2079, 1, 0, 0, false, -1},
+    {"logits", false, true, 0, 0x1300, -1, ShapeForm::kList, 2080, 2, 0, 0, false, -1},
+    {"prompt_tokens", false, true, 0, 0x50, -1, ShapeForm::kList, 2082, 2, 0, 0, false, -1},
+    {"output_tokens", false, true, 0, 0x50, -1, ShapeForm::kList, 2084, 2, 0, 0, false, -1},
+    {"presence", false, true, 0, 0x200, -1, ShapeForm::kList, 2086, 1, 0, 0, false, -1},
+    {"frequency", false, true, 0, 0x200, -1, ShapeForm::kList, 2087, 1, 0, 0, false, -1},
+    {"repetition", false, true, 0, 0x200, -1, ShapeForm::kList, 2088, 1, 0, 0, false, -1},
+    {"tokens", false, false, 0, 0x40, -1, ShapeForm::kList, 2089, 1, 0, 0, false, -1},
+    {"logits", false, true, 0, 0x1300, -1, ShapeForm::kList, 2090, 2, 0, 0, false, -1},
+    {"uniforms", false, true, 0, 0x200, -1, ShapeForm::kList, 2092, 1, 0, 0, false, -1},
+    {"out", false, false, 0, 0x0, 1, ShapeForm::kList, 2093, 2, 0, 0, false, -1},
+    {"input", false, true, 0, 0x1700, -1, ShapeForm::kList, 2095, 2, 0, 0, true, -1},
+    {"mat2", false, true, 0, 0x0, 1, ShapeForm::kList, 2097, 2, 0, 0, false, -1},
 };
 
 const Constraint kConstraints[] = {
@@ -9522,6 +9614,12 @@ const Constraint kConstraints[] = {
     {"C4", "every position is a row of cos_sin", 2849, diopiErrorOccurred, true},
     {"C1", "the rows of input have two halves", 2896, diopiErrorOccurred, false},
     {"C1", "the rows of input have two halves", 2896, diopiErrorOccurred, false},
+    {"bits.range", "bits is at least 4 and at most 8", 2899, diopiErrorOccurred, false},
+    {"C1", "bits is 4 or 8", 2900, diopiErrorOccurred, false},
+    {"C2", "the rows of weight hold in_features weights", 2903, diopiErrorOccurred, false},
+    {"C3", "groups divide in_features", 2907, diopiErrorOccurred, false},
+    {"C4", "zero_point holds a zero for each row of weight", 2911, diopiErrorOccurred, false},
+    {"C1", "there is a token", 2665, diopiErrorOccurred, false},
     {"C1", "the row starts of input run from 0 to the number of its values and do not fall, and each of its columns is at least 0 and below M", -1, diopiErrorOccurred, false},
 };
 
@@ -10077,7 +10175,13 @@ const Contract kContracts[] = {
     {2933, 1178, 5, 3},  // diopiRotaryEmbeddingByPositionInp
     {2939, 1183, 1, 1},  // diopiSiluAndMul
     {2941, 1184, 1, 1},  // diopiGeluAndMul
-    {2944, 1185, 1, 3},  // diopiSpMM
+    {2944, 1185, 5, 5},  // diopiPackedLinear
+    {2951, 1190, 0, 1},  // diopiQuantizeByToken
+    {2954, 1190, 0, 2},  // diopiScaledInt8Linear
+    {2960, 1190, 0, 2},  // diopiMaskLogitsInp
+    {2964, 1190, 0, 4},  // diopiPenalizeLogitsInp
+    {2970, 1190, 1, 2},  // diopiSampleTokens
+    {2973, 1191, 1, 3},  // diopiSpMM
 };
 
 }  // namespace diopigen::contract

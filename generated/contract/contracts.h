@@ -558,6 +558,12 @@ enum Id : int {
     kRotaryEmbeddingByPositionInp,
     kSiluAndMul,
     kGeluAndMul,
+    kPackedLinear,
+    kQuantizeByToken,
+    kScaledInt8Linear,
+    kMaskLogitsInp,
+    kPenalizeLogitsInp,
+    kSampleTokens,
     kSpMM,
     kIdCount,
 };

@@ -558,6 +558,12 @@ Entry entries[] = {
     Entry("diopiRotaryEmbeddingByPositionInp"),
     Entry("diopiSiluAndMul"),
     Entry("diopiGeluAndMul"),
+    Entry("diopiPackedLinear"),
+    Entry("diopiQuantizeByToken"),
+    Entry("diopiScaledInt8Linear"),
+    Entry("diopiMaskLogitsInp"),
+    Entry("diopiPenalizeLogitsInp"),
+    Entry("diopiSampleTokens"),
     Entry("diopiSpMM"),
 };
 

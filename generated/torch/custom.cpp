@@ -4389,6 +4389,117 @@ struct GeluAndMul {
     }
 };
 
+// diopiPackedLinear.
+struct PackedLinear {
+    static void make(const at::Tensor& out, const at::Tensor& input, const at::Tensor& weight, const at::Tensor& scale,
+                     const std::optional<at::Tensor>& zero_point, const std::optional<at::Tensor>& bias, int64_t bits) {
+    }
+
+    static void run(const at::Tensor& out, const at::Tensor& input, const at::Tensor& weight, const at::Tensor& scale,
+                    const std::optional<at::Tensor>& zero_point, const std::optional<at::Tensor>& bias, int64_t bits) {
+        Call call(out);
+        const Written out_written(call, out);
+        const Input input_read(call, input);
+        const Input weight_read(call, weight);
+        const Input scale_read(call, scale);
+        const OptionalInput zero_point_read(call, zero_point);
+        const OptionalInput bias_read(call, bias);
+        call("diopiPackedLinear", diopiPackedLinear, out_written, input_read, weight_read, scale_read, zero_point_read,
+             bias_read, bits);
+    }
+};
+
+// diopiQuantizeByToken.
+struct QuantizeByToken {
+    static at::Tensor make(const at::Tensor& scale, const at::Tensor& input) {
+        at::Tensor result_0 = makeEmpty(input, at::kChar, sizesOf(input));
+        return result_0;
+    }
+
+    static at::Tensor run(const at::Tensor& scale, const at::Tensor& input) {
+        Call call(scale);
+        at::Tensor result_0 = make(scale, input);
+        const Written scale_written(call, scale);
+        const Input input_read(call, input);
+        call("diopiQuantizeByToken", diopiQuantizeByToken, handle(result_0), scale_written, input_read);
+        return result_0;
+    }
+};
+
+// diopiScaledInt8Linear.
+struct ScaledInt8Linear {
+    static void make(const at::Tensor& out, const at::Tensor& input, const at::Tensor& weight,
+                     const at::Tensor& input_scale, const at::Tensor& weight_scale,
+                     const std::optional<at::Tensor>& bias) {}
+
+    static void run(const at::Tensor& out, const at::Tensor& input, const at::Tensor& weight,
+                    const at::Tensor& input_scale, const at::Tensor& weight_scale,
+                    const std::optional<at::Tensor>& bias) {
+        Call call(out);
+        const Written out_written(call, out);
+        const Input input_read(call, input);
+        const Input weight_read(call, weight);
+        const Input input_scale_read(call, input_scale);
+        const Input weight_scale_read(call, weight_scale);
+        const OptionalInput bias_read(call, bias);
+        call("diopiScaledInt8Linear", diopiScaledInt8Linear, out_written, input_read, weight_read, input_scale_read,
+             weight_scale_read, bias_read);
+    }
+};
+
+// diopiMaskLogitsInp.
+struct MaskLogitsInp {
+    static void make(const at::Tensor& logits, const std::optional<at::Tensor>& top_k,
+                     const std::optional<at::Tensor>& top_p, const std::optional<at::Tensor>& min_p) {}
+
+    static void run(const at::Tensor& logits, const std::optional<at::Tensor>& top_k,
+                    const std::optional<at::Tensor>& top_p, const std::optional<at::Tensor>& min_p) {
+        Call call(logits);
+        const Written logits_written(call, logits);
+        const OptionalInput top_k_read(call, top_k);
+        const OptionalInput top_p_read(call, top_p);
+        const OptionalInput min_p_read(call, min_p);
+        call("diopiMaskLogitsInp", diopiMaskLogitsInp, logits_written, top_k_read, top_p_read, min_p_read);
+    }
+};
+
+// diopiPenalizeLogitsInp.
+struct PenalizeLogitsInp {
+    static void make(const at::Tensor& logits, const at::Tensor& prompt_tokens, const at::Tensor& output_tokens,
+                     const at::Tensor& presence, const at::Tensor& frequency, const at::Tensor& repetition) {}
+
+    static void run(const at::Tensor& logits, const at::Tensor& prompt_tokens, const at::Tensor& output_tokens,
+                    const at::Tensor& presence, const at::Tensor& frequency, const at::Tensor& repetition) {
+        Call call(logits);
+        const Written logits_written(call, logits);
+        const Input prompt_tokens_read(call, prompt_tokens);
+        const Input output_tokens_read(call, output_tokens);
+        const Input presence_read(call, presence);
+        const Input frequency_read(call, frequency);
+        const Input repetition_read(call, repetition);
+        call("diopiPenalizeLogitsInp", diopiPenalizeLogitsInp, logits_written, prompt_tokens_read, output_tokens_read,
+             presence_read, frequency_read, repetition_read);
+    }
+};
+
+// diopiSampleTokens.
+struct SampleTokens {
+    static at::Tensor make(const at::Tensor& logits, const at::Tensor& uniforms) {
+        const c10::SymInt R = sizeOf(logits, "logits", 2, 0);
+        at::Tensor result_0 = makeEmpty(logits, at::kLong, Sizes{R});
+        return result_0;
+    }
+
+    static at::Tensor run(const at::Tensor& logits, const at::Tensor& uniforms) {
+        Call call(logits);
+        at::Tensor result_0 = make(logits, uniforms);
+        const Input logits_read(call, logits);
+        const Input uniforms_read(call, uniforms);
+        call("diopiSampleTokens", diopiSampleTokens, handle(result_0), logits_read, uniforms_read);
+        return result_0;
+    }
+};
+
 }  // namespace
 
 TORCH_LIBRARY_FRAGMENT(diopi, library) {
@@ -4938,6 +5049,18 @@ TORCH_LIBRARY_FRAGMENT(diopi, library) {
         "int head_size, bool is_interleaved=False) -> ()");
     library.def("silu_and_mul(Tensor(a!) out, Tensor input) -> ()");
     library.def("gelu_and_mul(Tensor(a!) out, Tensor input, str approximate=\"none\") -> ()");
+    library.def(
+        "packed_linear(Tensor(a!) out, Tensor input, Tensor weight, Tensor scale, Tensor? zero_point=None, "
+        "Tensor? bias=None, int bits=4) -> ()");
+    library.def("quantize_by_token(Tensor(a!) scale, Tensor input) -> Tensor");
+    library.def(
+        "scaled_int8_linear(Tensor(a!) out, Tensor input, Tensor weight, Tensor input_scale, Tensor weight_scale, "
+        "Tensor? bias=None) -> ()");
+    library.def("mask_logits_inp(Tensor(a!) logits, Tensor? top_k=None, Tensor? top_p=None, Tensor? min_p=None) -> ()");
+    library.def(
+        "penalize_logits_inp(Tensor(a!) logits, Tensor prompt_tokens, Tensor output_tokens, Tensor presence, "
+        "Tensor frequency, Tensor repetition) -> ()");
+    library.def("sample_tokens(Tensor logits, Tensor uniforms) -> Tensor");
 }
 
 TORCH_LIBRARY_IMPL(diopi, PrivateUse1, library) {
@@ -5145,6 +5268,12 @@ TORCH_LIBRARY_IMPL(diopi, PrivateUse1, library) {
     addCustom(library, "rotary_embedding_by_position_inp", &RotaryEmbeddingByPositionInp::run);
     addCustom(library, "silu_and_mul", &SiluAndMul::run);
     addCustom(library, "gelu_and_mul", &GeluAndMul::run);
+    addCustom(library, "packed_linear", &PackedLinear::run);
+    addCustom(library, "quantize_by_token", &QuantizeByToken::run);
+    addCustom(library, "scaled_int8_linear", &ScaledInt8Linear::run);
+    addCustom(library, "mask_logits_inp", &MaskLogitsInp::run);
+    addCustom(library, "penalize_logits_inp", &PenalizeLogitsInp::run);
+    addCustom(library, "sample_tokens", &SampleTokens::run);
 }
 
 TORCH_LIBRARY_IMPL(diopi, Meta, library) {
@@ -5345,6 +5474,12 @@ TORCH_LIBRARY_IMPL(diopi, Meta, library) {
     addCustom(library, "rotary_embedding_by_position_inp", &RotaryEmbeddingByPositionInp::make);
     addCustom(library, "silu_and_mul", &SiluAndMul::make);
     addCustom(library, "gelu_and_mul", &GeluAndMul::make);
+    addCustom(library, "packed_linear", &PackedLinear::make);
+    addCustom(library, "quantize_by_token", &QuantizeByToken::make);
+    addCustom(library, "scaled_int8_linear", &ScaledInt8Linear::make);
+    addCustom(library, "mask_logits_inp", &MaskLogitsInp::make);
+    addCustom(library, "penalize_logits_inp", &PenalizeLogitsInp::make);
+    addCustom(library, "sample_tokens", &SampleTokens::make);
 }
 
 TORCH_LIBRARY_IMPL(diopi, AutogradPrivateUse1, library) {

@@ -11694,6 +11694,126 @@ class Operators:
         C1: the rows of input have two halves (else diopiErrorOccurred).
         """
 
+    def packed_linear(
+        self,
+        input: T,
+        weight: Tensor,
+        scale: Tensor,
+        zero_point: Tensor | None = None,
+        bias: Tensor | None = None,
+        bits: int = 4,
+        *,
+        out: T | None = None,
+    ) -> T:
+        """Linear layer whose weights are packed integers of 4 or 8 bits: input @ ((weight - zero) * scale).T + bias.
+
+        out (result): Products, [tokens, out_features]. Dtype: same(input). Shape: [*tokens, N].
+        input: Activations, [tokens, in_features]. Dtype: float16, bfloat16, float32. Shape: [*tokens, K].
+        weight: Weights, [out_features, in_features * bits / 32]: unsigned integers, the first of each word in its
+            lowest bits. Dtype: int32. Shape: [N, W].
+        scale: Factor on each group of in_features / groups neighbouring weights of a row, [out_features, groups].
+            Dtype: same(input). Shape: [N, G].
+        zero_point: Zero of each group, [out_features * bits / 32, groups], packed along the rows; null stands for 2
+            ** (bits - 1). Dtype: int32. Shape: [Z, G]. May be null. Default: null.
+        bias: Added to each row of products; null adds nothing. Dtype: same(input). Shape: [N]. May be null. Default:
+            null.
+        bits: Bits of a weight, 4 or 8. Default: 4.
+
+        bits.range: bits is at least 4 and at most 8 (else diopiErrorOccurred).
+        C1: bits is 4 or 8 (else diopiErrorOccurred).
+        C2: the rows of weight hold in_features weights (else diopiErrorOccurred).
+        C3: groups divide in_features (else diopiErrorOccurred).
+        C4: zero_point holds a zero for each row of weight (else diopiErrorOccurred).
+        """
+
+    def quantize_by_token(self, input: T, *, out: T | None = None, scale: T | None = None) -> tuple[T, T]:
+        """Quantizes each row to int8 by its largest magnitude: input is close to out * scale.
+
+        out (result): Levels, the nearest even ones of input / scale, in [-127, 127]. Dtype: int8. Shape: same(input).
+        scale (result): Largest magnitude of each row divided by 127, [tokens, 1]; 0 for a row of zeros. Dtype:
+            float32. Shape: [*tokens, 1].
+        input: Activations, [tokens, features]. Dtype: float16, bfloat16, float32. Shape: [*tokens, K].
+        """
+
+    def scaled_int8_linear(
+        self,
+        input: T,
+        weight: Tensor,
+        input_scale: Tensor,
+        weight_scale: Tensor,
+        bias: Tensor | None = None,
+        *,
+        out: T | None = None,
+    ) -> T:
+        """Linear layer of int8 activations and weights with scales: (input @ weight.T) * input_scale * weight_scale +
+        bias.
+
+        out (result): Products, [tokens, out_features]. Dtype: float16, bfloat16, float32. Shape: [*tokens, N].
+        input: Activations, [tokens, in_features]. Dtype: int8. Shape: [*tokens, K].
+        weight: Weights, [out_features, in_features]. Dtype: int8. Shape: [N, K].
+        input_scale: Scale of all activations, [1], or of each token, [tokens, 1]. Dtype: float32. Shape:
+            one_of(list(1), join(head(input, rank(input) - 1), list(1))).
+        weight_scale: Scale of all weights, [1], or of each output channel, [out_features, 1]. Dtype: float32. Shape:
+            one_of(list(1), list(N, 1)).
+        bias: Added to each row of products; null adds nothing. Dtype: float16, bfloat16, float32. Shape: [N]. May be
+            null. Default: null.
+        """
+
+    def mask_logits_inp(
+        self,
+        logits: T,
+        top_k: Tensor | None = None,
+        top_p: Tensor | None = None,
+        min_p: Tensor | None = None,
+    ) -> None:
+        """Sets to -inf, in place, the logits of tokens that top-k, min-p and then top-p leave out.
+
+        logits: Scores of the next token, [requests, vocabulary]; the others stay as they are. Dtype: float16,
+            bfloat16, float32. Shape: [R, V].
+        top_k: Number of the largest logits of each request that stay, and those equal to the last of them; below 1
+            all do. Null for all. Dtype: index. Shape: [R]. May be null. Default: null.
+        top_p: A token stays while the probability of the larger ones, of those left, is below; from 1 on all do. The
+            largest always stays, and of equal logits the lower token counts as larger. Null for all. Dtype: float32.
+            Shape: [R]. May be null. Default: null.
+        min_p: Tokens stay whose probability is at least this fraction of the largest; 0 for all, and so does null.
+            Dtype: float32. Shape: [R]. May be null. Default: null.
+        """
+
+    def penalize_logits_inp(
+        self,
+        logits: T,
+        prompt_tokens: Tensor,
+        output_tokens: Tensor,
+        presence: Tensor,
+        frequency: Tensor,
+        repetition: Tensor,
+    ) -> None:
+        """Lowers, in place, the logits of the tokens that a request holds: by repetition, then by frequency and presence
+        in its output.
+
+        logits: Scores of the next token, [requests, vocabulary]. Dtype: float16, bfloat16, float32. Shape: [R, V].
+        prompt_tokens: Tokens of the prompt, [requests, length]; those outside of the vocabulary are padding. Dtype:
+            index. Shape: [R, P].
+        output_tokens: Tokens generated so far, [requests, length], padded in the same way. Dtype: index. Shape: [R,
+            O].
+        presence: Subtracted once for a token of the output. Dtype: float32. Shape: [R].
+        frequency: Subtracted as often as the output holds a token. Dtype: float32. Shape: [R].
+        repetition: Divides positive logits of tokens of the prompt or of the output, and multiplies the others.
+            Dtype: float32. Shape: [R].
+        """
+
+    def sample_tokens(self, logits: T, uniforms: Tensor, *, tokens: T | None = None) -> T:
+        """Samples the next token of each request from the softmax of its logits, by one uniform number of the caller.
+
+        tokens (result): The token whose part of the running sum of probabilities, in the order of the vocabulary,
+            holds the number. Dtype: int64. Shape: [R].
+        logits: Scores of the next token, [requests, vocabulary]; one of -inf is never drawn. Dtype: float16,
+            bfloat16, float32. Shape: [R, V].
+        uniforms: Number in [0, 1) of each request. Dtype: float32. Shape: [R].
+
+        C1: there is a token (else diopiErrorOccurred).
+        """
+
     def sp_mm(self, input: T, mat2: Tensor, *, out: T | None = None) -> T:
         """Product of a sparse and a dense matrix. Only the stored entries of the sparse one count, so that a zero that
         is not stored times an infinity adds nothing.

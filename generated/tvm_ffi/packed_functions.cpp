@@ -560,6 +560,12 @@ DIOPIGEN_SAFE_CALL(diopiResidualRMSNormInp);
 DIOPIGEN_SAFE_CALL(diopiRotaryEmbeddingByPositionInp);
 DIOPIGEN_SAFE_CALL(diopiSiluAndMul);
 DIOPIGEN_SAFE_CALL(diopiGeluAndMul);
+DIOPIGEN_SAFE_CALL(diopiPackedLinear);
+DIOPIGEN_SAFE_CALL(diopiQuantizeByToken);
+DIOPIGEN_SAFE_CALL(diopiScaledInt8Linear);
+DIOPIGEN_SAFE_CALL(diopiMaskLogitsInp);
+DIOPIGEN_SAFE_CALL(diopiPenalizeLogitsInp);
+DIOPIGEN_SAFE_CALL(diopiSampleTokens);
 DIOPIGEN_SAFE_CALL(diopiSpMM);
 }
 
@@ -1124,6 +1130,12 @@ constexpr Entry entries[] = {
     {"diopiRotaryEmbeddingByPositionInp", &__tvm_ffi_diopiRotaryEmbeddingByPositionInp},
     {"diopiSiluAndMul", &__tvm_ffi_diopiSiluAndMul},
     {"diopiGeluAndMul", &__tvm_ffi_diopiGeluAndMul},
+    {"diopiPackedLinear", &__tvm_ffi_diopiPackedLinear},
+    {"diopiQuantizeByToken", &__tvm_ffi_diopiQuantizeByToken},
+    {"diopiScaledInt8Linear", &__tvm_ffi_diopiScaledInt8Linear},
+    {"diopiMaskLogitsInp", &__tvm_ffi_diopiMaskLogitsInp},
+    {"diopiPenalizeLogitsInp", &__tvm_ffi_diopiPenalizeLogitsInp},
+    {"diopiSampleTokens", &__tvm_ffi_diopiSampleTokens},
     {"diopiSpMM", &__tvm_ffi_diopiSpMM},
 };
 static_assert(sizeof(entries) / sizeof(entries[0]) == function_count, "one entry for each function");

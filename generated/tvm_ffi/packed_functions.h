@@ -563,10 +563,16 @@ enum class Function : int {
     kRotaryEmbeddingByPositionInp,
     kSiluAndMul,
     kGeluAndMul,
+    kPackedLinear,
+    kQuantizeByToken,
+    kScaledInt8Linear,
+    kMaskLogitsInp,
+    kPenalizeLogitsInp,
+    kSampleTokens,
     kSpMM,
 };
 
-constexpr size_t function_count = 552;
+constexpr size_t function_count = 558;
 
 /// The name of the C function.
 const char* name_of(Function function);

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from torch_arguments import Arguments, Reference, compare
 
+from diopigen.conformance.oracles import Call, Property, answer_of
 from diopigen.ir.model import Interface
 
 torch = pytest.importorskip("torch", reason="torch is an optional extra: pip install 'diopigen[torch]'")
@@ -170,6 +172,62 @@ def _grouped(a: Arguments) -> dict[str, Any]:
     return {"out": out}
 
 
+def _mask(a: Arguments) -> dict[str, Any]:
+    """As apply_top_k_top_p of vLLM in plain PyTorch: rows in rising order, of equal logits the lower token last."""
+    size = a.logits.shape[1]
+    descending = a.logits.sort(dim=-1, descending=True, stable=True)
+    order, sorted_logits = descending.indices.flip(-1), descending.values.flip(-1)
+    if a.top_k is not None:
+        count = torch.where((a.top_k < 1) | (a.top_k > size), size, a.top_k)
+        least = sorted_logits.gather(1, (size - count)[:, None])
+        sorted_logits = sorted_logits.masked_fill(sorted_logits < least, -math.inf)
+    if a.min_p is not None:
+        fractions = (sorted_logits - sorted_logits[:, -1:]).exp()
+        sorted_logits = sorted_logits.masked_fill(fractions < a.min_p[:, None], -math.inf)
+    if a.top_p is not None:
+        running = sorted_logits.softmax(-1).cumsum(-1)
+        gone = (running <= 1 - a.top_p[:, None]) & (a.top_p[:, None] < 1)
+        gone[:, -1] = False
+        sorted_logits = sorted_logits.masked_fill(gone, -math.inf)
+    return {"logits": torch.empty_like(a.logits).scatter_(1, order, sorted_logits)}
+
+
+def _penalties(a: Arguments) -> dict[str, Any]:
+    """As apply_penalties of vLLM, by counting with a bin for padding."""
+    rows, size = a.logits.shape
+    counts = [
+        torch.zeros(rows, size + 1, dtype=torch.long).scatter_add_(
+            1, torch.where((t < 0) | (t >= size), size, t), torch.ones_like(t)
+        )[:, :size]
+        for t in (a.prompt_tokens, a.output_tokens)
+    ]
+    factor = torch.where((counts[0] + counts[1]) > 0, a.repetition[:, None], 1.0)
+    logits = torch.where(a.logits > 0, a.logits / factor, a.logits * factor)
+    return {"logits": logits - a.frequency[:, None] * counts[1] - a.presence[:, None] * (counts[1] > 0)}
+
+
+def _fields(words: Any, bits: int) -> Any:
+    return torch.stack([words >> shift & (1 << bits) - 1 for shift in range(0, 32, bits)], -1).flatten(-2)
+
+
+def _packed(a: Arguments) -> dict[str, Any]:
+    """The dequantized weight, and a linear layer of it."""
+    levels = _fields(a.weight, a.bits)
+    zeros = torch.full_like(a.scale, 1 << (a.bits - 1)) if a.zero_point is None else _fields(a.zero_point.T, a.bits).T
+    grouped = levels.reshape(*a.scale.shape, levels.shape[1] // max(a.scale.shape[1], 1)) - zeros[..., None]
+    return {"out": F.linear(a.input, (grouped * a.scale[..., None]).flatten(-2), a.bias)}
+
+
+def _quantized(a: Arguments) -> dict[str, Any]:
+    scale = a.input.abs().amax(-1, keepdim=True) / 127
+    return {"out": torch.where(scale == 0, 0, a.input / scale).round().nan_to_num(), "scale": scale}
+
+
+def _scaled(a: Arguments) -> dict[str, Any]:
+    dequantized = a.weight.double() * a.weight_scale.double()
+    return {"out": F.linear(a.input.double() * a.input_scale, dequantized, a.bias)}
+
+
 TORCH: dict[str, Reference] = {
     "ResidualRMSNorm": _norm,
     "ResidualRMSNormInp": lambda a: {"input" if name == "out" else name: one for name, one in _norm(a).items()},
@@ -185,6 +243,11 @@ TORCH: dict[str, Reference] = {
     "TopkGating": _gating,
     "FusedExperts": _experts,
     "GroupedGemm": _grouped,
+    "MaskLogitsInp": _mask,
+    "PenalizeLogitsInp": _penalties,
+    "PackedLinear": _packed,
+    "QuantizeByToken": _quantized,
+    "ScaledInt8Linear": _scaled,
 }
 
 
@@ -195,4 +258,26 @@ def test_an_oracle_agrees_with_torch(operator: str, interface: Interface) -> Non
 
 def test_every_operator_is_compared(interface: Interface) -> None:
     names = {function.short_name for function in interface.functions if function.header == "functions_llm.h"}
-    assert names == set(TORCH)
+    assert names == set(TORCH) | {"SampleTokens"}
+
+
+def test_tokens_are_drawn_as_often_as_they_are_likely(interface: Interface) -> None:
+    """Uniform numbers in equal steps draw each token as often as torch's softmax says, and the oracle accepts no other
+    token."""
+    function = interface.function("diopiSampleTokens")
+    assert function is not None
+    count = 1000
+    logits = np.array([0.5, -1.0, 2.0, -np.inf, 1.0])
+    uniforms = (np.arange(count) + 0.5) / count
+    expected = torch.from_numpy(logits).softmax(-1)
+    tokens = torch.searchsorted(expected.cumsum(-1), torch.from_numpy(uniforms), right=True).numpy()
+    values = {"logits": np.tile(logits, (count, 1)), "uniforms": uniforms}
+    call = Call(function, values, {"logits": "float64", "uniforms": "float64"}, {})
+    answer = answer_of(call)["tokens"]
+    assert isinstance(answer, Property)
+    assert answer.check(tokens) is None
+    assert np.abs(np.bincount(tokens, minlength=5) - count * expected.numpy()).max() <= 1
+    for row in range(0, count, 37):
+        changed = tokens.copy()
+        changed[row] = (tokens[row] + 2) % 5
+        assert answer.check(changed) is not None

@@ -175,6 +175,63 @@ def test_a_mixture_of_experts(droplet: torch.device) -> None:
     torch.testing.assert_close(rows[0].cpu(), torch.cat([x[:2] @ first[0].T, x[2:] @ first[1].T]))
 
 
+def test_the_next_tokens(droplet: torch.device) -> None:
+    logits, held = _random(3, 40), torch.tensor([[1, 5, 40], [0, 40, 40], [7, 7, 2]])
+    penalties = [torch.full((3,), value) for value in (0.5, 0.25, 1.5)]
+    there = logits.to(droplet)
+    state = moved([held, held, *penalties], droplet)
+    limits = moved([torch.tensor([4, 0, 9]), torch.tensor([1.0, 0.6, 0.9])], droplet)
+    uniforms = torch.tensor([0.1, 0.5, 0.9])
+
+    def step() -> torch.Tensor:
+        torch.ops.diopi.penalize_logits_inp(there, *state)
+        torch.ops.diopi.mask_logits_inp(there, *limits)
+        return torch.ops.diopi.sample_tokens(there, uniforms.to(droplet))
+
+    tokens = _native(step)
+    counts = F.one_hot(held, 41).sum(1)[:, :40]
+    scaled = torch.where(counts > 0, torch.where(logits > 0, logits / 1.5, logits * 1.5), logits)
+    scaled = scaled - 0.25 * counts - 0.5 * (counts > 0)
+    ordered = scaled.sort(descending=True)
+    above = ordered.values.softmax(-1).cumsum(-1) - ordered.values.softmax(-1)
+    stays = torch.stack([torch.arange(40) < 4, above[1] < 0.6, torch.arange(40) < 9])
+    ninth = ordered.values[2, :9].softmax(-1)
+    stays[2, :9] &= ninth.cumsum(-1) - ninth < 0.9
+    expected = torch.full_like(logits, -torch.inf).scatter(
+        1, ordered.indices, ordered.values.masked_fill(~stays, -torch.inf)
+    )
+    torch.testing.assert_close(there.cpu(), expected)
+    running = expected.softmax(-1).cumsum(-1)
+    assert torch.equal(tokens.cpu(), torch.searchsorted(running, uniforms[:, None], right=True)[:, 0])
+
+
+def test_quantized_linear_layers(droplet: torch.device) -> None:
+    x, scale, bias = _random(TOKENS, 32), _random(8, 2, seed=1).abs(), _random(8, seed=2)
+    levels = torch.randint(0, 16, (8, 32), generator=torch.Generator().manual_seed(3))
+    words = sum(levels.unflatten(1, (4, 8))[..., i] << 4 * i for i in range(8))
+    packed = torch.where(words >= 1 << 31, words - (1 << 32), words).int()
+    arguments = moved([x, packed, scale, None, bias], droplet)
+    out = torch.empty(TOKENS, 8, device=droplet)
+    _native(lambda: torch.ops.diopi.packed_linear(out, *arguments))
+    weight = (levels - 8) * scale.repeat_interleave(16, 1)
+    torch.testing.assert_close(out.cpu(), F.linear(x, weight, bias), rtol=1e-5, atol=1e-5)
+
+    weight_levels, weight_scale = torch.randint(-127, 128, (8, 32), dtype=torch.int8), torch.rand(8, 1)
+    factors = torch.empty(TOKENS, 1, device=droplet)
+
+    def layer() -> torch.Tensor:
+        quantized = torch.ops.diopi.quantize_by_token(factors, x.to(droplet))
+        there = moved([weight_levels, weight_scale], droplet)
+        torch.ops.diopi.scaled_int8_linear(out, quantized, there[0], factors, there[1])
+        return quantized
+
+    quantized = _native(layer).cpu()
+    torch.testing.assert_close(factors.cpu(), x.abs().amax(1, keepdim=True) / 127)
+    assert int((quantized - (x / factors.cpu()).round()).abs().max()) == 0
+    expected = (quantized.float() * factors.cpu()) @ (weight_levels.float() * weight_scale).T
+    torch.testing.assert_close(out.cpu(), expected, rtol=1e-5, atol=1e-4)
+
+
 def test_fake_results_have_sizes_and_dtypes(torch_droplet: Any) -> None:
     with FakeTensorMode():
         x = torch.empty(3, 8, device="droplet", dtype=torch.half)

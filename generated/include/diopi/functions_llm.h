@@ -6,6 +6,8 @@
  *   specs/ops/llm_cache.yaml
  *   specs/ops/llm_moe.yaml
  *   specs/ops/llm_norm.yaml
+ *   specs/ops/llm_quantized.yaml
+ *   specs/ops/llm_sampling.yaml
  * Do not edit: change the spec and generate again.
  */
 #ifndef DIOPI_FUNCTIONS_LLM_H_
@@ -373,6 +375,130 @@ DIOPI_API diopiError_t diopiSiluAndMul(diopiContextHandle_t ctx, diopiTensorHand
  */
 DIOPI_API diopiError_t diopiGeluAndMul(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                        diopiConstTensorHandle_t input, const char* approximate);
+
+/**
+ * @brief Linear layer whose weights are packed integers of 4 or 8 bits: input @ ((weight - zero) * scale).T + bias.
+ * @note Source: GPTQ, Frantar et al. 2022; the format pack-quantized of compressed-tensors.
+ * @note bits.range: bits is at least 4 and at most 8 (else diopiErrorOccurred).
+ * @note C1: bits is 4 or 8 (else diopiErrorOccurred).
+ * @note C2: the rows of weight hold in_features weights (else diopiErrorOccurred).
+ * @note C3: groups divide in_features (else diopiErrorOccurred).
+ * @note C4: zero_point holds a zero for each row of weight (else diopiErrorOccurred).
+ * @param[in] ctx Context of the call.
+ * @param[out] out Products, [tokens, out_features]. Dtype: same(input). Shape: [*tokens, N].
+ * @param[in] input Activations, [tokens, in_features]. Dtype: float16, bfloat16, float32. Shape: [*tokens, K].
+ * @param[in] weight Weights, [out_features, in_features * bits / 32]: unsigned integers, the first of each word in its
+ *         lowest bits. Dtype: int32. Shape: [N, W].
+ * @param[in] scale Factor on each group of in_features / groups neighbouring weights of a row, [out_features, groups].
+ *         Dtype: same(input). Shape: [N, G].
+ * @param[in] zero_point Zero of each group, [out_features * bits / 32, groups], packed along the rows; null stands for
+ *         2 ** (bits - 1). Dtype: int32. Shape: [Z, G]. May be null. Default: null.
+ * @param[in] bias Added to each row of products; null adds nothing. Dtype: same(input). Shape: [N]. May be null.
+ *         Default: null.
+ * @param[in] bits Bits of a weight, 4 or 8. Default: 4.
+ * @return diopiSuccess, or the error that the call met.
+ * @since 1.1
+ */
+DIOPI_API diopiError_t diopiPackedLinear(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                         diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
+                                         diopiConstTensorHandle_t scale, diopiConstTensorHandle_t zero_point,
+                                         diopiConstTensorHandle_t bias, int64_t bits);
+
+/**
+ * @brief Quantizes each row to int8 by its largest magnitude: input is close to out * scale.
+ * @note Source: ZeroQuant, Yao et al. 2022; dynamic_scaled_int8_quant of vLLM.
+ * @param[in] ctx Context of the call.
+ * @param[out] out Levels, the nearest even ones of input / scale, in [-127, 127]. Dtype: int8. Shape: same(input).
+ * @param[out] scale Largest magnitude of each row divided by 127, [tokens, 1]; 0 for a row of zeros. Dtype: float32.
+ *         Shape: [*tokens, 1].
+ * @param[in] input Activations, [tokens, features]. Dtype: float16, bfloat16, float32. Shape: [*tokens, K].
+ * @return diopiSuccess, or the error that the call met.
+ * @since 1.1
+ */
+DIOPI_API diopiError_t diopiQuantizeByToken(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                            diopiTensorHandle_t scale, diopiConstTensorHandle_t input);
+
+/**
+ * @brief Linear layer of int8 activations and weights with scales: (input @ weight.T) * input_scale * weight_scale +
+ *        bias.
+ * @note Source: SmoothQuant, Xiao et al. 2023; cutlass_scaled_mm of vLLM, with the weight as that of a linear layer.
+ * @param[in] ctx Context of the call.
+ * @param[out] out Products, [tokens, out_features]. Dtype: float16, bfloat16, float32. Shape: [*tokens, N].
+ * @param[in] input Activations, [tokens, in_features]. Dtype: int8. Shape: [*tokens, K].
+ * @param[in] weight Weights, [out_features, in_features]. Dtype: int8. Shape: [N, K].
+ * @param[in] input_scale Scale of all activations, [1], or of each token, [tokens, 1]. Dtype: float32. Shape:
+ *         one_of(list(1), join(head(input, rank(input) - 1), list(1))).
+ * @param[in] weight_scale Scale of all weights, [1], or of each output channel, [out_features, 1]. Dtype: float32.
+ *         Shape: one_of(list(1), list(N, 1)).
+ * @param[in] bias Added to each row of products; null adds nothing. Dtype: float16, bfloat16, float32. Shape: [N]. May
+ *         be null. Default: null.
+ * @return diopiSuccess, or the error that the call met.
+ * @since 1.1
+ */
+DIOPI_API diopiError_t diopiScaledInt8Linear(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                             diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
+                                             diopiConstTensorHandle_t input_scale,
+                                             diopiConstTensorHandle_t weight_scale, diopiConstTensorHandle_t bias);
+
+/**
+ * @brief Sets to -inf, in place, the logits of tokens that top-k, min-p and then top-p leave out.
+ * @note Source: Fan et al. 2018 (top-k), Holtzman et al. 2020 (top-p), Nguyen et al. 2024 (min-p); apply_top_k_top_p of
+ *       vLLM.
+ * @param[in] ctx Context of the call.
+ * @param[in,out] logits Scores of the next token, [requests, vocabulary]; the others stay as they are. Dtype: float16,
+ *         bfloat16, float32. Shape: [R, V].
+ * @param[in] top_k Number of the largest logits of each request that stay, and those equal to the last of them; below 1
+ *         all do. Null for all. Dtype: index. Shape: [R]. May be null. Default: null.
+ * @param[in] top_p A token stays while the probability of the larger ones, of those left, is below; from 1 on all do.
+ *         The largest always stays, and of equal logits the lower token counts as larger. Null for all. Dtype: float32.
+ *         Shape: [R]. May be null. Default: null.
+ * @param[in] min_p Tokens stay whose probability is at least this fraction of the largest; 0 for all, and so does null.
+ *         Dtype: float32. Shape: [R]. May be null. Default: null.
+ * @return diopiSuccess, or the error that the call met.
+ * @since 1.1
+ */
+DIOPI_API diopiError_t diopiMaskLogitsInp(diopiContextHandle_t ctx, diopiTensorHandle_t logits,
+                                          diopiConstTensorHandle_t top_k, diopiConstTensorHandle_t top_p,
+                                          diopiConstTensorHandle_t min_p);
+
+/**
+ * @brief Lowers, in place, the logits of the tokens that a request holds: by repetition, then by frequency and presence
+ *        in its output.
+ * @note Source: CTRL, Keskar et al. 2019, for repetition; the API of OpenAI for the others; apply_penalties of vLLM.
+ * @param[in] ctx Context of the call.
+ * @param[in,out] logits Scores of the next token, [requests, vocabulary]. Dtype: float16, bfloat16, float32. Shape: [R,
+ *         V].
+ * @param[in] prompt_tokens Tokens of the prompt, [requests, length]; those outside of the vocabulary are padding.
+ *         Dtype: index. Shape: [R, P].
+ * @param[in] output_tokens Tokens generated so far, [requests, length], padded in the same way. Dtype: index. Shape:
+ *         [R, O].
+ * @param[in] presence Subtracted once for a token of the output. Dtype: float32. Shape: [R].
+ * @param[in] frequency Subtracted as often as the output holds a token. Dtype: float32. Shape: [R].
+ * @param[in] repetition Divides positive logits of tokens of the prompt or of the output, and multiplies the others.
+ *         Dtype: float32. Shape: [R].
+ * @return diopiSuccess, or the error that the call met.
+ * @since 1.1
+ */
+DIOPI_API diopiError_t diopiPenalizeLogitsInp(diopiContextHandle_t ctx, diopiTensorHandle_t logits,
+                                              diopiConstTensorHandle_t prompt_tokens,
+                                              diopiConstTensorHandle_t output_tokens, diopiConstTensorHandle_t presence,
+                                              diopiConstTensorHandle_t frequency, diopiConstTensorHandle_t repetition);
+
+/**
+ * @brief Samples the next token of each request from the softmax of its logits, by one uniform number of the caller.
+ * @note Source: Inverse transform sampling, Devroye 1986, section III.2.
+ * @note C1: there is a token (else diopiErrorOccurred).
+ * @param[in] ctx Context of the call.
+ * @param[out] tokens The token whose part of the running sum of probabilities, in the order of the vocabulary, holds
+ *         the number. Dtype: int64. Shape: [R].
+ * @param[in] logits Scores of the next token, [requests, vocabulary]; one of -inf is never drawn. Dtype: float16,
+ *         bfloat16, float32. Shape: [R, V].
+ * @param[in] uniforms Number in [0, 1) of each request. Dtype: float32. Shape: [R].
+ * @return diopiSuccess, or the error that the call met.
+ * @since 1.1
+ */
+DIOPI_API diopiError_t diopiSampleTokens(diopiContextHandle_t ctx, diopiTensorHandle_t tokens,
+                                         diopiConstTensorHandle_t logits, diopiConstTensorHandle_t uniforms);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -123,6 +123,15 @@ Status topkGating(const Launch& launch, Context ctx, Out weights, Out experts, I
 Status fusedExperts(const Launch& launch, Context ctx, Out out, In input, In gate_up_weight, In down_weight, In weights,
                     In experts, In gate_up_bias, In down_bias, In expert_map, const char* activation);
 Status groupedGemm(const Launch& launch, Context ctx, Out out, In input, In weight, In bias, In group_ends);
+Status maskLogitsInp(const Launch& launch, Context ctx, Out logits, In top_k, In top_p, In min_p);
+Status penalizeLogitsInp(const Launch& launch, Context ctx, Out logits, In prompt_tokens, In output_tokens, In presence,
+                         In frequency, In repetition);
+Status sampleTokens(const Launch& launch, Context ctx, Out tokens, In logits, In uniforms);
+Status packedLinear(const Launch& launch, Context ctx, Out out, In input, In weight, In scale, In zero_point, In bias,
+                    int64_t bits);
+Status quantizeByToken(const Launch& launch, Context ctx, Out out, Out scale, In input);
+Status scaledInt8Linear(const Launch& launch, Context ctx, Out out, In input, In weight, In input_scale,
+                        In weight_scale, In bias);
 
 }  // namespace diopigen::kernels::operators
 

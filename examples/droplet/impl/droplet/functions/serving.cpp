@@ -76,6 +76,29 @@ diopiError_t diopiFusedExperts(Context ctx, Out out, In input, In gate_up_weight
 diopiError_t diopiGroupedGemm(Context ctx, Out out, In input, In weight, In bias, In group_ends) {
     return answer(operators::groupedGemm(launchAtOnceIfSmall, ctx, out, input, weight, bias, group_ends));
 }
+diopiError_t diopiMaskLogitsInp(Context ctx, Out logits, In top_k, In top_p, In min_p) {
+    return answer(operators::maskLogitsInp(launchAtOnceIfSmall, ctx, logits, top_k, top_p, min_p));
+}
+diopiError_t diopiPenalizeLogitsInp(Context ctx, Out logits, In prompt_tokens, In output_tokens, In presence,
+                                    In frequency, In repetition) {
+    return answer(operators::penalizeLogitsInp(launchAtOnceIfSmall, ctx, logits, prompt_tokens, output_tokens, presence,
+                                               frequency, repetition));
+}
+diopiError_t diopiSampleTokens(Context ctx, Out tokens, In logits, In uniforms) {
+    return answer(operators::sampleTokens(launchAtOnceIfSmall, ctx, tokens, logits, uniforms));
+}
+diopiError_t diopiPackedLinear(Context ctx, Out out, In input, In weight, In scale, In zero_point, In bias,
+                               int64_t bits) {
+    return answer(operators::packedLinear(launchAtOnceIfSmall, ctx, out, input, weight, scale, zero_point, bias, bits));
+}
+diopiError_t diopiQuantizeByToken(Context ctx, Out out, Out scale, In input) {
+    return answer(operators::quantizeByToken(launchAtOnceIfSmall, ctx, out, scale, input));
+}
+diopiError_t diopiScaledInt8Linear(Context ctx, Out out, In input, In weight, In input_scale, In weight_scale,
+                                   In bias) {
+    return answer(
+        operators::scaledInt8Linear(launchAtOnceIfSmall, ctx, out, input, weight, input_scale, weight_scale, bias));
+}
 
 }  // namespace droplet
 }  // namespace impl
