@@ -154,7 +154,7 @@ nightly: $(VENV)/torch
 	@for preset in torch address thread sanitized; do $(BUILD) $$preset || exit 1; done
 	@DIOPIGEN_TORCH_TESTS=whole $(PYTEST) -m "" tests/pytorch
 	@$(PYTEST) -m ""
-	@$(MAKE) --no-print-directory fuzz conformance variants cuda
+	@$(MAKE) --no-print-directory fuzz conformance variants cuda test-serving
 
 # Random calls of the sanitized CPU library, for an hour; FUZZ='--calls 10000 --seed 7' sets how many, and which.
 FUZZ ?= --minutes 60

@@ -1,5 +1,4 @@
-"""The functions of serving, each named once: operators of `torch.ops.diopi`, and those that it does not have yet, which
-are composed of operators of ATen."""
+"""The functions of serving, each named once: operators of `torch.ops.diopi` with results as vLLM expects them."""
 
 from __future__ import annotations
 
@@ -128,28 +127,25 @@ def fused_experts(
     return out
 
 
-def weight_only_linear(
-    input: Tensor, packed: Tensor, scales: Tensor, zeros: Tensor | None, bits: int, offset: int, bias: Tensor | None
-) -> Tensor:
-    """Returns `input` [tokens, depth] times weights of 4 or 8 bits, which `packed`, int32 [columns, depth * bits / 32],
-    has from the lowest bits on; (weight - offset - zero) * scale, with scales and zeros [columns, groups]."""
-    shifts = torch.arange(0, 32, bits, device=packed.device, dtype=torch.int32)
-    values = (packed.unsqueeze(-1) >> shifts) & (2**bits - 1)
-    weight = values.flatten(1).unflatten(1, (scales.shape[1], -1)).to(torch.float32) - offset
-    if zeros is not None:
-        weight = weight - zeros.to(torch.float32).unsqueeze(-1)
-    weight = (weight * scales.to(torch.float32).unsqueeze(-1)).flatten(1).to(input.dtype)
-    return torch.nn.functional.linear(input, weight, bias)
+def packed_linear(input: Tensor, packed: Tensor, scales: Tensor, bias: Tensor | None, bits: int) -> Tensor:
+    """Returns `input` [tokens, depth] times weights of 4 or 8 bits less half their range, with a scale for each group,
+    [columns, groups]. `packed`, int32 [columns, depth * bits / 32], has the first of eight or four in the lowest
+    bits."""
+    out = input.new_empty((*input.shape[:-1], packed.shape[0]))
+    _operators.packed_linear(out, input, packed, scales, None, bias, bits)
+    return out
 
 
 def int8_linear(
     input: Tensor, weight: Tensor, weight_scale: Tensor, input_scale: Tensor | None, bias: Tensor | None
 ) -> Tensor:
     """Returns `input` [tokens, depth], quantized to int8 by the largest value of each token or by `input_scale`, times
-    `weight`, int8 [columns, depth], with `weight_scale` [columns, 1] or of one element."""
+    `weight`, int8 [columns, depth], with `weight_scale` [columns, 1] or [1]."""
     if input_scale is None:
-        input_scale = input.to(torch.float32).abs().amax(dim=-1, keepdim=True).clamp(min=1e-10) / 127
-    quantized = torch.round(input.to(torch.float32) / input_scale).clamp(-128, 127)
-    product = torch.nn.functional.linear(quantized, weight.to(torch.float32))  # exact below 2 ** 24
-    out = (product * input_scale * weight_scale.to(torch.float32).flatten()).to(input.dtype)
-    return out if bias is None else out + bias
+        input_scale = input.new_empty((*input.shape[:-1], 1), dtype=torch.float32)
+        quantized = _operators.quantize_by_token(input_scale, input)
+    else:
+        quantized = torch.round(input.to(torch.float32) / input_scale).clamp(-128, 127).to(torch.int8)
+    out = input.new_empty((*input.shape[:-1], weight.shape[0]))
+    _operators.scaled_int8_linear(out, quantized, weight, input_scale, weight_scale, bias)
+    return out

@@ -12,12 +12,8 @@ from vllm.scalar_type import scalar_types
 
 from . import functions
 
-_WEIGHTS = {
-    scalar_types.uint4b8: (4, 8),
-    scalar_types.uint4: (4, 0),
-    scalar_types.uint8b128: (8, 128),
-}
-"""Bits and offset of the weights' types."""
+_BITS = {scalar_types.uint4b8: 4, scalar_types.uint8b128: 8}
+"""Bits of the types of weights: unsigned, less half their range."""
 
 
 class DiopiWeightOnlyLinear(MPLinearKernel):
@@ -29,8 +25,8 @@ class DiopiWeightOnlyLinear(MPLinearKernel):
 
     @classmethod
     def can_implement(cls, c: Any) -> tuple[bool, str | None]:
-        if c.weight_type not in _WEIGHTS:
-            return False, f"weights of type {c.weight_type}: {', '.join(map(str, _WEIGHTS))} are supported"
+        if c.weight_type not in _BITS:
+            return False, f"weights of type {c.weight_type}: {', '.join(map(str, _BITS))} are supported"
         if c.zero_points:
             return False, "zero points"
         return True, None
@@ -51,9 +47,7 @@ class DiopiWeightOnlyLinear(MPLinearKernel):
 
     def apply_weights(self, layer: Any, x: Tensor, bias: Tensor | None = None) -> Tensor:
         packed, scales, _ = self._get_weight_params(layer)
-        bits, offset = _WEIGHTS[self.config.weight_type]
-        rows = functions.weight_only_linear(x.flatten(0, -2), packed, scales, None, bits, offset, bias)
-        return rows.unflatten(0, x.shape[:-1])
+        return functions.packed_linear(x, packed, scales, bias, _BITS[self.config.weight_type])
 
 
 class DiopiInt8Linear(Int8ScaledMMLinearKernel):
@@ -76,12 +70,14 @@ class DiopiInt8Linear(Int8ScaledMMLinearKernel):
         scale = getattr(layer, scale_name)
         if len(layer.logical_widths) > 1 and not self.config.is_channelwise:
             scale = convert_to_channelwise(scale, layer.logical_widths)
-        replace_parameter(layer, scale_name, torch.nn.Parameter(scale.data, requires_grad=False))
+        rows = (
+            scale.data.to(torch.float32).reshape(-1, 1) if scale.numel() > 1 else scale.data.to(torch.float32).view(1)
+        )
+        replace_parameter(layer, scale_name, torch.nn.Parameter(rows, requires_grad=False))
         if self.config.is_static_input_scheme:
-            largest = getattr(layer, input_scale_name).max()
+            largest = getattr(layer, input_scale_name).max().view(1)
             replace_parameter(layer, input_scale_name, torch.nn.Parameter(largest, requires_grad=False))
 
     def apply_weights(self, layer: Any, x: Tensor, bias: Tensor | None = None) -> Tensor:
         weight, scale, input_scale, _, _ = self._get_layer_params(layer)
-        rows = functions.int8_linear(x.flatten(0, -2), weight, scale, input_scale, bias)
-        return rows.unflatten(0, x.shape[:-1])
+        return functions.int8_linear(x, weight, scale, input_scale, bias)
