@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Tests start hundreds of commands; some images of containers forbid to cache what Python compiles for them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help docs demo demo-torch build unit test test-programs nightly test-torch torch-share test-models released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate wheels bench fuzz mutation mutation-sources mutation-operators variants cheats portability portability-share clean
+.PHONY: help docs demo demo-torch build unit test test-programs nightly test-torch torch-share test-models test-serving released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate wheels bench fuzz mutation mutation-sources mutation-operators variants cheats portability portability-share clean
 
 help:
 	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a verified library"
@@ -20,6 +20,7 @@ help:
 	@echo "make test-torch all tests of the backend for PyTorch; installs torch into .venv"
 	@echo "make torch-share a part of these, which CI runs with every change"
 	@echo "make test-models models of public packages and training scripts of accelerate, lightning and transformers on droplet; installs them"
+	@echo "make test-serving  vLLM on droplet, compared with transformers on the CPU; installs vLLM into build/serving"
 	@echo "make nightly    everything that needs no GPU: hours"
 	@echo "make conformance  run every case over the released CPU library, those of models included"
 	@echo "make cuda       compile and link the CUDA library, where nvcc is; make cuda-sample two of its sources"
@@ -100,6 +101,17 @@ test-models: $(VENV)/torch
 		tests/pytorch/test_packaged_models.py
 	@$(BIN)/python tests/pytorch/packaged_report.py --markdown docs/pytorch-models.md
 
+# An unchanged vLLM on droplet, in an environment of its own: 2.3 GB (docs/serving.md).
+SERVING := build/serving
+$(SERVING)/ready: tools/install_serving.py
+	@echo "environment  pip installs vLLM and torch in $(SERVING), 2.3 GB"
+	@$(PYTHON) tools/install_serving.py $(SERVING)
+	@touch $@
+
+test-serving: $(VENV)/torch $(SERVING)/ready
+	@$(BUILD) torch --target torch_droplet --target droplet_clean --target diopi_impl --target diopigen_runtime_shared
+	@$(SERVING)/bin/python -m pytest --confcutdir=tests/serving tests/serving
+
 demo-torch: $(VENV)/torch
 	@$(BIN)/python -c 'import sklearn' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[demo]"
 	@$(BIN)/python tools/demo_torch.py
@@ -144,7 +156,7 @@ nightly: $(VENV)/torch
 	@for preset in torch address thread sanitized; do $(BUILD) $$preset || exit 1; done
 	@DIOPIGEN_TORCH_TESTS=whole $(PYTEST) -m "" tests/pytorch
 	@$(PYTEST) -m ""
-	@$(MAKE) --no-print-directory fuzz conformance variants cuda
+	@$(MAKE) --no-print-directory fuzz conformance variants cuda test-serving
 
 # Random calls of the sanitized CPU library, for an hour; FUZZ='--calls 10000 --seed 7' sets how many, and which.
 FUZZ ?= --minutes 60

@@ -48,8 +48,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """tests/pytorch loads what other tests must not find: it runs where it is asked for, alone."""
-    if collection_path != ROOT / "tests/pytorch":
+    """tests/pytorch loads what other tests must not find, and tests/serving has an environment of its own: they run
+    where they are asked for, alone."""
+    if collection_path not in (ROOT / "tests/pytorch", ROOT / "tests/serving"):
         return None
     asked = [Path(word.split("::")[0]).resolve() for word in config.args]
     return None if any(path.is_relative_to(collection_path) for path in asked) else True

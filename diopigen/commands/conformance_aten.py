@@ -120,7 +120,7 @@ def aten(
     Needs torch, and no library, header or build. Which calls are legal is for PyTorch's own meta functions to say.
     """
     if only_unbound:
-        _show_unbound(Session(spec, None, "text", False).load().interface)
+        _show_unbound(session.load().interface)
         return
     if time_limit is None:
         time_limit = 600.0 if compiler else 20.0  # compilers of C++ take seconds, on a busy machine minutes

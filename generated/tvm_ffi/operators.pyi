@@ -11323,6 +11323,497 @@ class Operators:
         vocab_size.range: vocab_size is at least 0 and at most vocab_size_padd (else diopiErrorOccurred).
         """
 
+    def paged_attention_var_len(
+        self,
+        out: T,
+        softmax_lse: Tensor | None,
+        query: Tensor,
+        key_cache: Tensor,
+        value_cache: Tensor,
+        block_table: Tensor,
+        query_start_loc: Tensor,
+        seq_lens: Tensor,
+        alibi_slopes: Tensor | None,
+        sinks: Tensor | None,
+        softmax_scale: float,
+        is_causal: bool = True,
+        window_size_left: int = -1,
+        window_size_right: int = -1,
+        softcap: float = 0,
+    ) -> None:
+        """Attention of the new tokens of several requests, one or many of each, to keys and values in blocks of a cache
+        that holds the new ones already.
+
+        out: Weighted sums of the values, [tokens, heads, value_head_size]; rows of tokens that belong to no request
+            stay as they are. Dtype: same(query). Shape: [T, H, V]. Only a part is written; the rest stays as it was.
+        softmax_lse: Natural logarithm of the sum of the exponentials of the scores and of the sink, [heads, tokens];
+            null if it is not needed. Dtype: float32. Shape: [H, T]. May be null. Default: null. Only a part is
+            written; the rest stays as it was.
+        query: Queries of the new tokens, [tokens, heads, head_size]: request after request. Dtype: float16, bfloat16,
+            float32. Shape: [T, H, D].
+        key_cache: Keys, [blocks, block_size, kv_heads, head_size] with any strides. Dtype: same(query). Shape: [N, S,
+            K, D].
+        value_cache: Values, [blocks, block_size, kv_heads, value_head_size] with any strides. Dtype: same(query).
+            Shape: [N, S, K, V].
+        block_table: Blocks of each request in order, [requests or more, blocks]; entries behind the last one that its
+            length needs are not read. Dtype: index. Shape: [Q, B].
+        query_start_loc: First token of each request, and behind the last one the number of tokens; tokens from there
+            on are padding. Dtype: index. Shape: [R + 1].
+        seq_lens: Number of keys of each request. The new tokens are the last of them, so that token i of n has
+            position seq_len - n + i. Dtype: index. Shape: [R].
+        alibi_slopes: -slope * |position - key| is added to each score of a head; null adds nothing. Dtype: float32.
+            Shape: [H]. May be null. Default: null.
+        sinks: Score of a further key of each head whose value is zero; null for none. Dtype: one_of(float32, query).
+            Shape: [H]. May be null. Default: null.
+        softmax_scale: Factor on the scores, usually 1 / sqrt(head_size).
+        is_causal: Hides the keys behind the position of a token. Default: true.
+        window_size_left: Number of keys before its own position that a token sees; -1 for all. Default: -1.
+        window_size_right: Number of keys behind its own position that a token sees; -1 for all, and is_causal takes
+            it as 0. Default: -1.
+        softcap: Scores become softcap * tanh(score / softcap), before the bias; 0 leaves them as they are. Default:
+            0.
+
+        softmax_scale.range: softmax_scale is above -inf and below inf (else diopiErrorOccurred).
+        window_size_left.range: window_size_left is at least -1 (else diopiErrorOccurred).
+        window_size_right.range: window_size_right is at least -1 (else diopiErrorOccurred).
+        softcap.range: softcap is at least 0 and below inf (else diopiErrorOccurred).
+        C1: kv_heads divides heads (else diopiErrorOccurred).
+        C2: block_table has a row for every request (else diopiErrorOccurred).
+        C3: block_table has a block for every key (else diopiErrorOccurred).
+        C4: every block is in the cache (else diopiErrorOccurred).
+        C5: query_start_loc starts at 0 or above, never falls and ends within query, and no request has more tokens
+            than keys (else diopiErrorOccurred).
+        """
+
+    def merge_attention_states(
+        self,
+        prefix_output: T,
+        prefix_lse: Tensor,
+        suffix_output: Tensor,
+        suffix_lse: Tensor,
+        *,
+        out: T | None = None,
+        out_lse: T | None = None,
+    ) -> tuple[T, T | None]:
+        """Attention to the keys of two sets, from the results of attention to each of them and the logarithms of their
+        sums.
+
+        out (result): Attention to both sets, [tokens, heads, head_size]; zero for a token that sees no key of either.
+            Dtype: same(prefix_output). Shape: same(prefix_output).
+        out_lse (result): Logarithm of the sum over both sets, [heads, tokens]; null if it is not needed. Dtype:
+            float32. Shape: [H, T]. May be null. Default: null.
+        prefix_output: Attention to the first set, [tokens, heads, head_size]; may hold anything where its logarithm
+            is -inf. Dtype: float16, bfloat16, float32. Shape: [T, H, D].
+        prefix_lse: Logarithm of its sums, [heads, tokens]; -inf for a token that sees no key. Dtype: float32. Shape:
+            [H, T].
+        suffix_output: Attention to the second set, as the first. Dtype: same(prefix_output). Shape:
+            same(prefix_output).
+        suffix_lse: Logarithm of its sums, as the first. Dtype: float32. Shape: [H, T].
+        """
+
+    def compute_slot_mapping(
+        self,
+        query_start_loc: T,
+        positions: Tensor,
+        block_table: Tensor,
+        block_size: int,
+        *,
+        slot_mapping: T | None = None,
+    ) -> T:
+        """Finds the slot of each token in caches of blocks: the block that its request has for its position, and the
+        position in it.
+
+        slot_mapping (result): Slot of each token, block * block_size + offset; -1 for tokens that belong to no
+            request. Dtype: int64. Shape: [T].
+        query_start_loc: First token of each request, and behind the last one the number of tokens; tokens from there
+            on are padding. Dtype: index. Shape: [E].
+        positions: Position of each token in its request, of padding as well. Dtype: index. Shape: [T].
+        block_table: Blocks of each request in order, [requests or more, blocks]; entries that no token needs are not
+            read. Dtype: index. Shape: [Q, B].
+        block_size: Number of slots of a block.
+
+        block_size.range: block_size is at least 1 (else diopiErrorOccurred).
+        C1: query_start_loc has an entry and block_table a row for every request (else diopiErrorOccurred).
+        C2: a row of block_table has an entry for every position (else diopiErrorOccurred).
+        C3: query_start_loc never falls and starts at 0 or above (else diopiErrorOccurred).
+        """
+
+    def reshape_and_cache(
+        self,
+        key_cache: T,
+        value_cache: Tensor,
+        key: Tensor,
+        value: Tensor,
+        slot_mapping: Tensor,
+    ) -> None:
+        """Writes the keys and values of new tokens to their slots in caches of blocks.
+
+        key_cache: Keys, [blocks, block_size, kv_heads, head_size] with any strides; slots that no token has stay as
+            they are. Dtype: same(key). Shape: [N, S, H, D]. Only a part is written; the rest stays as it was.
+        value_cache: Values, [blocks, block_size, kv_heads, value_head_size], which may interleave with the keys in
+            memory. Dtype: same(key). Shape: [N, S, H, V]. Only a part is written; the rest stays as it was.
+        key: Keys of the tokens, [tokens, kv_heads, head_size]. Dtype: float16, bfloat16, float32. Shape: [T, H, D].
+        value: Values of the tokens, [tokens, kv_heads, value_head_size]. Dtype: same(key). Shape: [T, H, V].
+        slot_mapping: Slot of each token, block * block_size + offset, each at most once; tokens of slot -1 are left
+            out, and so are those behind the last entry. Dtype: index. Shape: [M].
+
+        C1: there is a token for every entry of slot_mapping (else diopiErrorOccurred).
+        C2: every slot is in the caches, or -1 (else diopiErrorOccurred).
+        C3: no slot is twice in slot_mapping (else diopiErrorOccurred).
+        """
+
+    def copy_blocks_inp(self, cache: T, source_blocks: Tensor, destination_blocks: Tensor) -> None:
+        """Copies whole blocks of a cache to others of it.
+
+        cache: Blocks, [blocks, ...]; those that are no destination stay as they are. Dtype: number, bool. Shape: [N,
+            *block].
+        source_blocks: Blocks to copy; all are read before any is written. Dtype: index. Shape: [P].
+        destination_blocks: The block that each of them goes to, all different. Dtype: same(source_blocks). Shape:
+            [P].
+
+        C1: every source is a block of the cache (else diopiErrorOccurred).
+        C2: every destination is a block of the cache (else diopiErrorOccurred).
+        C3: no block is twice a destination (else diopiErrorOccurred).
+        """
+
+    def swap_blocks(
+        self,
+        destination: T,
+        source: Tensor,
+        source_blocks: Tensor,
+        destination_blocks: Tensor,
+    ) -> None:
+        """Copies whole blocks of one cache to blocks of another.
+
+        destination: Blocks that are written, [blocks, ...]; the others stay as they are. Dtype: same(source). Shape:
+            [M, *block]. Only a part is written; the rest stays as it was.
+        source: Blocks that are read, [blocks, ...]. Dtype: number, bool. Shape: [N, *block].
+        source_blocks: Blocks to copy. Dtype: index. Shape: [P].
+        destination_blocks: The block that each of them goes to, all different. Dtype: same(source_blocks). Shape:
+            [P].
+
+        C1: every source is a block of source (else diopiErrorOccurred).
+        C2: every destination is a block of destination (else diopiErrorOccurred).
+        C3: blocks of both caches have the same sizes (else diopiErrorOccurred).
+        C4: no block is twice a destination (else diopiErrorOccurred).
+        """
+
+    def topk_gating(
+        self,
+        gating: T,
+        bias: Tensor | None,
+        top_k: int,
+        scoring: str = "softmax",
+        renormalize: bool = False,
+        num_groups: int = 1,
+        top_groups: int = 1,
+        scaling: float = 1,
+        *,
+        weights: T | None = None,
+        experts: T | None = None,
+    ) -> tuple[T, T]:
+        """Selects the experts of each token by their scores, in falling order of these, and their weights.
+
+        weights (result): Weights of the selected experts, [tokens, top_k]: their scores, without the bias. Dtype:
+            float32. Shape: [T, top_k].
+        experts (result): The selected experts, [tokens, top_k], best first; of equal ones the lower. Dtype: index.
+            Shape: [T, top_k].
+        gating: Result of the router, [tokens, experts]. Dtype: float16, bfloat16, float32. Shape: [T, E].
+        bias: Added to the scores that experts and groups are selected by; null adds nothing. Dtype: float32. Shape:
+            [E]. May be null. Default: null.
+        top_k: Number of experts of a token.
+        scoring: Function of the router's results whose values are the scores. One of softmax, sigmoid. Default:
+            'softmax'.
+        renormalize: Divides the weights of each token by their sum. Default: false.
+        num_groups: Number of groups of neighbouring experts. Default: 1.
+        top_groups: Number of groups that experts are selected from: those of the best expert, or with a bias of the
+            largest sum of two. Default: 1.
+        scaling: Factor on the weights. Default: 1.
+
+        top_k.range: top_k is at least 1 and at most top_groups * (E // num_groups) (else diopiErrorOccurred).
+        num_groups.range: num_groups is at least 1 and at most E (else diopiErrorOccurred).
+        top_groups.range: top_groups is at least 1 and at most num_groups (else diopiErrorOccurred).
+        scaling.range: scaling is above -inf and below inf (else diopiErrorOccurred).
+        C1: num_groups divides the number of experts (else diopiErrorOccurred).
+        """
+
+    def fused_experts(
+        self,
+        input: T,
+        gate_up_weight: Tensor,
+        down_weight: Tensor,
+        weights: Tensor,
+        experts: Tensor,
+        gate_up_bias: Tensor | None = None,
+        down_bias: Tensor | None = None,
+        expert_map: Tensor | None = None,
+        activation: str = "silu",
+        *,
+        out: T | None = None,
+    ) -> T:
+        """Gated feed-forward layers of the experts of each token, and their weighted sum.
+
+        out (result): Weighted sums, [tokens, hidden_size]. Dtype: same(input). Shape: same(input).
+        input: Hidden states, [tokens, hidden_size]. Dtype: float16, bfloat16, float32. Shape: [T, H].
+        gate_up_weight: Rows of the gates, then rows of the values that they multiply, [experts, 2 *
+            intermediate_size, hidden_size]. Dtype: same(input). Shape: [E, 2 * I, H].
+        down_weight: Projection back, [experts, hidden_size, intermediate_size]. Dtype: same(input). Shape: [E, H, I].
+        weights: Weights of the experts of each token, [tokens, top_k]. Dtype: float32. Shape: [T, K].
+        experts: Experts of each token, [tokens, top_k]; a negative one is left out. Dtype: index. Shape: [T, K].
+        gate_up_bias: Added to the first projection; null adds nothing. Dtype: same(input). Shape: [E, 2 * I]. May be
+            null. Default: null.
+        down_bias: Added to the second projection; null adds nothing. Dtype: same(input). Shape: [E, H]. May be null.
+            Default: null.
+        expert_map: Number on this device of each expert, -1 for those of other devices, which are left out; null if
+            all are here. Dtype: index. Shape: [G]. May be null. Default: null.
+        activation: Activation of the gates. One of silu, gelu, gelu_tanh. Default: 'silu'.
+
+        C1: every expert is one of the weights, or of expert_map (else diopiErrorOccurred).
+        C2: every number of expert_map is one of the weights (else diopiErrorOccurred).
+        """
+
+    def grouped_gemm(
+        self,
+        out: T,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        group_ends: Tensor,
+    ) -> None:
+        """Product of each group of rows with a matrix of its own.
+
+        out: Products, [rows, columns]; rows behind the last group stay as they are. Dtype: same(input). Shape: [M,
+            P]. Only a part is written; the rest stays as it was.
+        input: Rows, group after group, [rows, depth]. Dtype: float16, bfloat16, float32. Shape: [M, K].
+        weight: Matrix of each group, [groups, columns, depth], as the weight of a linear layer. Dtype: same(input).
+            Shape: [G, P, K].
+        bias: Added to each row of a group; null adds nothing. Dtype: same(input). Shape: [G, P]. May be null.
+            Default: null.
+        group_ends: The row behind the last one of each group, never falling. Dtype: index. Shape: [G].
+
+        C1: group_ends never falls and is within the rows (else diopiErrorOccurred).
+        """
+
+    def residual_rms_norm(
+        self,
+        residual: T | None,
+        input: Tensor,
+        weight: Tensor | None = None,
+        eps: float = 1e-06,
+        weight_offset: float = 0,
+        *,
+        out: T | None = None,
+    ) -> T:
+        """Adds input to the residual stream if there is one, divides each row of the sum by its root mean square and
+        multiplies it by weight + weight_offset.
+
+        out (result): The normalized rows, rounded before the product with the weight or not. Dtype: same(input).
+            Shape: same(input).
+        residual: Residual stream, replaced by its sum with input; null normalizes input itself. Dtype: same(input).
+            Shape: same(input). May be null. Default: null.
+        input: Hidden states, [tokens, hidden_size]; half precision is summed in float32. Dtype: float16, bfloat16,
+            float32. Shape: [*tokens, H].
+        weight: Factor on each hidden unit; null means 1. Dtype: same(input). Shape: [H]. May be null. Default: null.
+        eps: Added to the mean of the squares before the root. Default: 1e-06.
+        weight_offset: Added to each weight, 1 for models that store the distance from 1 (Gemma). Default: 0.
+
+        weight_offset.range: weight_offset is above -inf and below inf (else diopiErrorOccurred).
+        """
+
+    def residual_rms_norm_inp(
+        self,
+        residual: T | None,
+        input: Tensor,
+        weight: Tensor | None = None,
+        eps: float = 1e-06,
+        weight_offset: float = 0,
+    ) -> None:
+        """Adds input to the residual stream if there is one, divides each row of the sum by its root mean square and
+        multiplies it by weight + weight_offset.
+
+        residual: Residual stream, replaced by its sum with input; null normalizes input itself. Dtype: same(input).
+            Shape: same(input). May be null. Default: null.
+        input: Hidden states, [tokens, hidden_size]; half precision is summed in float32. Dtype: float16, bfloat16,
+            float32. Shape: [*tokens, H].
+        weight: Factor on each hidden unit; null means 1. Dtype: same(input). Shape: [H]. May be null. Default: null.
+        eps: Added to the mean of the squares before the root. Default: 1e-06.
+        weight_offset: Added to each weight, 1 for models that store the distance from 1 (Gemma). Default: 0.
+
+        weight_offset.range: weight_offset is above -inf and below inf (else diopiErrorOccurred).
+        """
+
+    def rotary_embedding_by_position_inp(
+        self,
+        query: T,
+        key: Tensor | None,
+        positions: Tensor,
+        cos_sin: Tensor,
+        head_size: int,
+        is_interleaved: bool = False,
+    ) -> None:
+        """Rotates the leading elements of every head of queries and keys in place, by the angles that a table has for
+        the position of the token; half precision is computed in float32.
+
+        query: Queries, [tokens, heads, head_size], the trailing dimensions joined or not; may be a slice of a
+            projection. Dtype: float16, bfloat16, float32. Shape: [T, *heads].
+        key: Keys, [tokens, kv_heads, head_size], as queries; null rotates queries alone. Dtype: same(query). Shape:
+            [T, *kv_heads]. May be null. Default: null.
+        positions: Position of each token. Dtype: index. Shape: [T].
+        cos_sin: Row p holds the cosines of the angles of position p and then their sines, [positions, rotary_dim],
+            already scaled where a model stretches its context. Dtype: one_of(float32, query). Shape: [P, R].
+        head_size: Number of elements of a head, of which rotary_dim are rotated.
+        is_interleaved: Pairs elements 2i and 2i + 1 where true (GPT-J) and elements i and i + rotary_dim / 2 where
+            false (GPT-NeoX). Default: false.
+
+        head_size.range: head_size is at least 1 (else diopiErrorOccurred).
+        C1: rotary_dim is even and at most head_size (else diopiErrorOccurred).
+        C2: the elements per token of query are a multiple of head_size (else diopiErrorOccurred).
+        C3: the elements per token of key are a multiple of head_size (else diopiErrorOccurred).
+        C4: every position is a row of cos_sin (else diopiErrorOccurred).
+        """
+
+    def silu_and_mul(self, input: T, *, out: T | None = None) -> T:
+        """Multiplies silu of the first half of each row by the second half, the gate of a feed-forward layer (SwiGLU).
+
+        out (result): Gated values, [tokens, intermediate_size]. Dtype: same(input). Shape: [*tokens, W // 2].
+        input: Gates, then the values that they multiply, [tokens, 2 * intermediate_size]. Dtype: float16, bfloat16,
+            float32. Shape: [*tokens, W].
+
+        C1: the rows of input have two halves (else diopiErrorOccurred).
+        """
+
+    def gelu_and_mul(self, input: T, approximate: str = "none", *, out: T | None = None) -> T:
+        """Multiplies gelu of the first half of each row by the second half, the gate of a feed-forward layer (GeGLU).
+
+        out (result): Gated values, [tokens, intermediate_size]. Dtype: same(input). Shape: [*tokens, W // 2].
+        input: Gates, then the values that they multiply, [tokens, 2 * intermediate_size]. Dtype: float16, bfloat16,
+            float32. Shape: [*tokens, W].
+        approximate: Formula in use: none is x * (1 + erf(x / sqrt(2))) / 2, tanh puts tanh of a cubic in place of
+            erf. One of none, tanh. Default: 'none'.
+
+        C1: the rows of input have two halves (else diopiErrorOccurred).
+        """
+
+    def packed_linear(
+        self,
+        input: T,
+        weight: Tensor,
+        scale: Tensor,
+        zero_point: Tensor | None = None,
+        bias: Tensor | None = None,
+        bits: int = 4,
+        *,
+        out: T | None = None,
+    ) -> T:
+        """Linear layer whose weights are packed integers of 4 or 8 bits: input @ ((weight - zero) * scale).T + bias.
+
+        out (result): Products, [tokens, out_features]. Dtype: same(input). Shape: [*tokens, N].
+        input: Activations, [tokens, in_features]. Dtype: float16, bfloat16, float32. Shape: [*tokens, K].
+        weight: Weights, [out_features, in_features * bits / 32]: unsigned integers, the first of each word in its
+            lowest bits. Dtype: int32. Shape: [N, W].
+        scale: Factor on each group of in_features / groups neighbouring weights of a row, [out_features, groups].
+            Dtype: same(input). Shape: [N, G].
+        zero_point: Zero of each group, [out_features * bits / 32, groups], packed along the rows; null stands for 2
+            ** (bits - 1). Dtype: int32. Shape: [Z, G]. May be null. Default: null.
+        bias: Added to each row of products; null adds nothing. Dtype: same(input). Shape: [N]. May be null. Default:
+            null.
+        bits: Bits of a weight, 4 or 8. Default: 4.
+
+        bits.range: bits is at least 4 and at most 8 (else diopiErrorOccurred).
+        C1: bits is 4 or 8 (else diopiErrorOccurred).
+        C2: the rows of weight hold in_features weights (else diopiErrorOccurred).
+        C3: groups divide in_features (else diopiErrorOccurred).
+        C4: zero_point holds a zero for each row of weight (else diopiErrorOccurred).
+        """
+
+    def quantize_by_token(self, input: T, *, out: T | None = None, scale: T | None = None) -> tuple[T, T]:
+        """Quantizes each row to int8 by its largest magnitude: input is close to out * scale.
+
+        out (result): Levels, the nearest even ones of input / scale, in [-127, 127]. Dtype: int8. Shape: same(input).
+        scale (result): Largest magnitude of each row divided by 127, [tokens, 1]; 0 for a row of zeros. Dtype:
+            float32. Shape: [*tokens, 1].
+        input: Activations, [tokens, features]. Dtype: float16, bfloat16, float32. Shape: [*tokens, K].
+        """
+
+    def scaled_int8_linear(
+        self,
+        input: T,
+        weight: Tensor,
+        input_scale: Tensor,
+        weight_scale: Tensor,
+        bias: Tensor | None = None,
+        *,
+        out: T | None = None,
+    ) -> T:
+        """Linear layer of int8 activations and weights with scales: (input @ weight.T) * input_scale * weight_scale +
+        bias.
+
+        out (result): Products, [tokens, out_features]. Dtype: float16, bfloat16, float32. Shape: [*tokens, N].
+        input: Activations, [tokens, in_features]. Dtype: int8. Shape: [*tokens, K].
+        weight: Weights, [out_features, in_features]. Dtype: int8. Shape: [N, K].
+        input_scale: Scale of all activations, [1], or of each token, [tokens, 1]. Dtype: float32. Shape:
+            one_of(list(1), join(head(input, rank(input) - 1), list(1))).
+        weight_scale: Scale of all weights, [1], or of each output channel, [out_features, 1]. Dtype: float32. Shape:
+            one_of(list(1), list(N, 1)).
+        bias: Added to each row of products; null adds nothing. Dtype: float16, bfloat16, float32. Shape: [N]. May be
+            null. Default: null.
+        """
+
+    def mask_logits_inp(
+        self,
+        logits: T,
+        top_k: Tensor | None = None,
+        top_p: Tensor | None = None,
+        min_p: Tensor | None = None,
+    ) -> None:
+        """Sets to -inf, in place, the logits of tokens that top-k, min-p and then top-p leave out.
+
+        logits: Scores of the next token, [requests, vocabulary]; the others stay as they are. Dtype: float16,
+            bfloat16, float32. Shape: [R, V].
+        top_k: Number of the largest logits of each request that stay, and those equal to the last of them; below 1
+            all do. Null for all. Dtype: index. Shape: [R]. May be null. Default: null.
+        top_p: A token stays while the probability of the larger ones, of those left, is below; from 1 on all do. The
+            largest always stays, and of equal logits the lower token counts as larger. Null for all. Dtype: float32.
+            Shape: [R]. May be null. Default: null.
+        min_p: Tokens stay whose probability is at least this fraction of the largest; 0 for all, and so does null.
+            Dtype: float32. Shape: [R]. May be null. Default: null.
+        """
+
+    def penalize_logits_inp(
+        self,
+        logits: T,
+        prompt_tokens: Tensor,
+        output_tokens: Tensor,
+        presence: Tensor,
+        frequency: Tensor,
+        repetition: Tensor,
+    ) -> None:
+        """Lowers, in place, the logits of the tokens that a request holds: by repetition, then by frequency and presence
+        in its output.
+
+        logits: Scores of the next token, [requests, vocabulary]. Dtype: float16, bfloat16, float32. Shape: [R, V].
+        prompt_tokens: Tokens of the prompt, [requests, length]; those outside of the vocabulary are padding. Dtype:
+            index. Shape: [R, P].
+        output_tokens: Tokens generated so far, [requests, length], padded in the same way. Dtype: index. Shape: [R,
+            O].
+        presence: Subtracted once for a token of the output. Dtype: float32. Shape: [R].
+        frequency: Subtracted as often as the output holds a token. Dtype: float32. Shape: [R].
+        repetition: Divides positive logits of tokens of the prompt or of the output, and multiplies the others.
+            Dtype: float32. Shape: [R].
+        """
+
+    def sample_tokens(self, logits: T, uniforms: Tensor, *, tokens: T | None = None) -> T:
+        """Samples the next token of each request from the softmax of its logits, by one uniform number of the caller.
+
+        tokens (result): The token whose part of the running sum of probabilities, in the order of the vocabulary,
+            holds the number. Dtype: int64. Shape: [R].
+        logits: Scores of the next token, [requests, vocabulary]; one of -inf is never drawn. Dtype: float16,
+            bfloat16, float32. Shape: [R, V].
+        uniforms: Number in [0, 1) of each request. Dtype: float32. Shape: [R].
+
+        C1: there is a token (else diopiErrorOccurred).
+        """
+
     def sp_mm(self, input: T, mat2: Tensor, *, out: T | None = None) -> T:
         """Product of a sparse and a dense matrix. Only the stored entries of the sparse one count, so that a zero that
         is not stored times an infinity adds nothing.

@@ -546,6 +546,26 @@ DIOPIGEN_SAFE_CALL(diopiStopWordsCriterion);
 DIOPIGEN_SAFE_CALL(diopiLengthCriterion);
 DIOPIGEN_SAFE_CALL(diopiBatchApplyRepetitionPenaltyInp);
 DIOPIGEN_SAFE_CALL(diopiBatchApplyTemperaturePenaltyInp);
+DIOPIGEN_SAFE_CALL(diopiPagedAttentionVarLen);
+DIOPIGEN_SAFE_CALL(diopiMergeAttentionStates);
+DIOPIGEN_SAFE_CALL(diopiComputeSlotMapping);
+DIOPIGEN_SAFE_CALL(diopiReshapeAndCache);
+DIOPIGEN_SAFE_CALL(diopiCopyBlocksInp);
+DIOPIGEN_SAFE_CALL(diopiSwapBlocks);
+DIOPIGEN_SAFE_CALL(diopiTopkGating);
+DIOPIGEN_SAFE_CALL(diopiFusedExperts);
+DIOPIGEN_SAFE_CALL(diopiGroupedGemm);
+DIOPIGEN_SAFE_CALL(diopiResidualRMSNorm);
+DIOPIGEN_SAFE_CALL(diopiResidualRMSNormInp);
+DIOPIGEN_SAFE_CALL(diopiRotaryEmbeddingByPositionInp);
+DIOPIGEN_SAFE_CALL(diopiSiluAndMul);
+DIOPIGEN_SAFE_CALL(diopiGeluAndMul);
+DIOPIGEN_SAFE_CALL(diopiPackedLinear);
+DIOPIGEN_SAFE_CALL(diopiQuantizeByToken);
+DIOPIGEN_SAFE_CALL(diopiScaledInt8Linear);
+DIOPIGEN_SAFE_CALL(diopiMaskLogitsInp);
+DIOPIGEN_SAFE_CALL(diopiPenalizeLogitsInp);
+DIOPIGEN_SAFE_CALL(diopiSampleTokens);
 DIOPIGEN_SAFE_CALL(diopiSpMM);
 }
 
@@ -1096,6 +1116,26 @@ constexpr Entry entries[] = {
     {"diopiLengthCriterion", &__tvm_ffi_diopiLengthCriterion},
     {"diopiBatchApplyRepetitionPenaltyInp", &__tvm_ffi_diopiBatchApplyRepetitionPenaltyInp},
     {"diopiBatchApplyTemperaturePenaltyInp", &__tvm_ffi_diopiBatchApplyTemperaturePenaltyInp},
+    {"diopiPagedAttentionVarLen", &__tvm_ffi_diopiPagedAttentionVarLen},
+    {"diopiMergeAttentionStates", &__tvm_ffi_diopiMergeAttentionStates},
+    {"diopiComputeSlotMapping", &__tvm_ffi_diopiComputeSlotMapping},
+    {"diopiReshapeAndCache", &__tvm_ffi_diopiReshapeAndCache},
+    {"diopiCopyBlocksInp", &__tvm_ffi_diopiCopyBlocksInp},
+    {"diopiSwapBlocks", &__tvm_ffi_diopiSwapBlocks},
+    {"diopiTopkGating", &__tvm_ffi_diopiTopkGating},
+    {"diopiFusedExperts", &__tvm_ffi_diopiFusedExperts},
+    {"diopiGroupedGemm", &__tvm_ffi_diopiGroupedGemm},
+    {"diopiResidualRMSNorm", &__tvm_ffi_diopiResidualRMSNorm},
+    {"diopiResidualRMSNormInp", &__tvm_ffi_diopiResidualRMSNormInp},
+    {"diopiRotaryEmbeddingByPositionInp", &__tvm_ffi_diopiRotaryEmbeddingByPositionInp},
+    {"diopiSiluAndMul", &__tvm_ffi_diopiSiluAndMul},
+    {"diopiGeluAndMul", &__tvm_ffi_diopiGeluAndMul},
+    {"diopiPackedLinear", &__tvm_ffi_diopiPackedLinear},
+    {"diopiQuantizeByToken", &__tvm_ffi_diopiQuantizeByToken},
+    {"diopiScaledInt8Linear", &__tvm_ffi_diopiScaledInt8Linear},
+    {"diopiMaskLogitsInp", &__tvm_ffi_diopiMaskLogitsInp},
+    {"diopiPenalizeLogitsInp", &__tvm_ffi_diopiPenalizeLogitsInp},
+    {"diopiSampleTokens", &__tvm_ffi_diopiSampleTokens},
     {"diopiSpMM", &__tvm_ffi_diopiSpMM},
 };
 static_assert(sizeof(entries) / sizeof(entries[0]) == function_count, "one entry for each function");

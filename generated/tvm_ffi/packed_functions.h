@@ -549,10 +549,30 @@ enum class Function : int {
     kLengthCriterion,
     kBatchApplyRepetitionPenaltyInp,
     kBatchApplyTemperaturePenaltyInp,
+    kPagedAttentionVarLen,
+    kMergeAttentionStates,
+    kComputeSlotMapping,
+    kReshapeAndCache,
+    kCopyBlocksInp,
+    kSwapBlocks,
+    kTopkGating,
+    kFusedExperts,
+    kGroupedGemm,
+    kResidualRMSNorm,
+    kResidualRMSNormInp,
+    kRotaryEmbeddingByPositionInp,
+    kSiluAndMul,
+    kGeluAndMul,
+    kPackedLinear,
+    kQuantizeByToken,
+    kScaledInt8Linear,
+    kMaskLogitsInp,
+    kPenalizeLogitsInp,
+    kSampleTokens,
     kSpMM,
 };
 
-constexpr size_t function_count = 538;
+constexpr size_t function_count = 558;
 
 /// The name of the C function.
 const char* name_of(Function function);

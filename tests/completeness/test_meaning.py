@@ -40,7 +40,8 @@ def _is_open(interface: Interface, function: Function) -> bool:
 def test_every_function_that_no_overload_fixes_has_one_row(interface: Interface) -> None:
     functions = {function.short_name: function for function in functions_of(interface)}
     every = Counter(row.function for row in meaning.rows())
-    needed = {name for name, function in functions.items() if _is_open(interface, function)}
+    # Later versions of the interface were not published.
+    needed = {name for name, function in functions.items() if function.since == "1.0" and _is_open(interface, function)}
     assert len(needed) > 200 and {"RMSNorm", "EmbeddingBackward", "CTCLossBackward", "InstanceNorm"} <= needed
     assert sorted(needed - set(every)) == [], "functions without a row"
     assert [name for name, count in every.items() if count > 1] == []

@@ -3,35 +3,16 @@ bookkeeping of tokens, in float64. Needs the `torch` extra."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from calls import call_of
+from torch_arguments import Arguments, Reference, compare
 
-from diopigen.conformance.cases.suite import cases_of
-from diopigen.conformance.model import SUCCESS
-from diopigen.conformance.oracles import Call, Expected, answer_of
-from diopigen.conformance.oracles.serving_layers import asks_for_size
 from diopigen.ir.model import Interface
 
 torch = pytest.importorskip("torch", reason="torch is an optional extra: pip install 'diopigen[torch]'")
 F = torch.nn.functional
-
-
-class Arguments:
-    """The arguments of a call: floats as float64 tensors, integers as int64 and bools as they are."""
-
-    def __init__(self, call: Call) -> None:
-        self.call = call
-
-    def __getattr__(self, name: str) -> Any:
-        value = self.call.values.get(name)
-        if not isinstance(value, np.ndarray):
-            return value
-        tensor = torch.from_numpy(np.array(value))
-        return tensor if value.dtype == bool else tensor.double() if value.dtype.kind == "f" else tensor.long()
 
 
 def _ffn(a: Arguments) -> dict[str, Any]:
@@ -119,7 +100,7 @@ def _length(a: Arguments) -> dict[str, Any]:
     return {"finished": ended, "should_stop": ended.all()[None], "finished_sum": ended.sum()[None]}
 
 
-TORCH: dict[str, Callable[[Arguments], dict[str, Any]]] = {
+TORCH: dict[str, Reference] = {
     "FusedSiluFfnInp": _ffn,
     "RootMeanSquareNormInp": lambda a: {"inoutput": F.rms_norm(a.inoutput, a.inoutput.shape[-1:], a.scale, a.eps)},
     "FusedAddRootMeanSquareNormInp": _add_norm,
@@ -137,22 +118,4 @@ TORCH: dict[str, Callable[[Arguments], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("operator", TORCH)
 def test_an_oracle_agrees_with_torch(operator: str, interface: Interface) -> None:
-    function = interface.function(f"diopi{operator}")
-    assert function is not None
-    compared = 0
-    for case in cases_of(interface, function):
-        if case.expect != SUCCESS:
-            continue
-        call = call_of(interface, case)
-        memories = [name for name in ("pre_work", "workspace") if f"{name}_size" in case.arguments]
-        if asks_for_size(call, *memories):
-            continue
-        with np.errstate(all="ignore"):
-            answer = answer_of(call)
-        for name, found in TORCH[operator](Arguments(call)).items():
-            expected = answer[name]
-            assert isinstance(expected, Expected)
-            values = np.asarray(expected.values, dtype=np.float64)
-            np.testing.assert_allclose(found.double().numpy(), values, rtol=1e-11, atol=1e-11, err_msg=case.id)
-            compared += found.numel() > 0
-    assert compared >= 10, "there are cases to compare"
+    compare(interface, f"diopi{operator}", TORCH[operator])

@@ -39,6 +39,11 @@ def vendor() -> Vendor:
     return _vendor
 
 
+def is_loaded() -> bool:
+    """Returns whether a vendor's package has been imported."""
+    return _vendor is not None
+
+
 def library_folder() -> Path:
     """The folder of the vendor's libraries."""
     return _library_folder(vendor())

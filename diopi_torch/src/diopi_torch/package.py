@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._backend import load, vendor
+from ._backend import is_loaded, load, vendor
 from .capture import Graph, graph
 from .report import fallback_reasons, fallback_report, reset_fallback_report, write_fallback_report
 from .switches import autocompare, dump_arguments, force_fallback
@@ -16,6 +16,7 @@ __all__ = [
     "fallback_report",
     "force_fallback",
     "graph",
+    "is_loaded",
     "load",
     "reset_fallback_report",
     "write_fallback_report",

@@ -46,7 +46,9 @@ def _make(custom: Custom) -> list[str]:
     head = f"static {_returned(custom)} make"
     items = [f"{a.meta} {a.name}" for a in custom.arguments]
     if not custom.results:
-        return _lines(head, items, " {}", 1)
+        opened, empty = _lines(head, items, " {", 1), _lines(head, items, " {}", 1)
+        # clang-format rather puts the second brace on a line of its own than the last argument.
+        return empty if len(empty) == len(opened) else [*opened, f"{_INDENT}}}"]
     body = _dimensions(custom)
     for position, result in enumerate(custom.results):
         body += _created(position, result)

@@ -96,6 +96,43 @@ Status flashAttention(const Launch& launch, Context ctx, Out attention_out, Out 
                       In q, In k, In v, In alibi_slopes, float p_dropout, float softmax_scale, bool is_causal,
                       int32_t window_size_left, int32_t window_size_right);
 
+// Servers of language models: layers, caches of keys and values in blocks, attention over these.
+Status residualRMSNorm(const Launch& launch, Context ctx, Out out, Out residual, In input, In weight, double eps,
+                       double weight_offset);
+Status residualRMSNormInp(const Launch& launch, Context ctx, Out residual, Out input, In weight, double eps,
+                          double weight_offset);
+Status rotaryEmbeddingByPositionInp(const Launch& launch, Context ctx, Out query, Out key, In positions, In cos_sin,
+                                    int64_t head_size, bool is_interleaved);
+Status siluAndMul(const Launch& launch, Context ctx, Out out, In input);
+Status geluAndMul(const Launch& launch, Context ctx, Out out, In input, const char* approximate);
+Status computeSlotMapping(const Launch& launch, Context ctx, Out slot_mapping, In query_start_loc, In positions,
+                          In block_table, int64_t block_size);
+Status reshapeAndCache(const Launch& launch, Context ctx, Out key_cache, Out value_cache, In key, In value,
+                       In slot_mapping);
+Status copyBlocksInp(const Launch& launch, Context ctx, Out cache, In source_blocks, In destination_blocks);
+Status swapBlocks(const Launch& launch, Context ctx, Out destination, In source, In source_blocks,
+                  In destination_blocks);
+Status pagedAttentionVarLen(const Launch& launch, Context ctx, Out out, Out softmax_lse, In query, In key_cache,
+                            In value_cache, In block_table, In query_start_loc, In seq_lens, In alibi_slopes, In sinks,
+                            double softmax_scale, bool is_causal, int64_t window_size_left, int64_t window_size_right,
+                            double softcap);
+Status mergeAttentionStates(const Launch& launch, Context ctx, Out out, Out out_lse, In prefix_output, In prefix_lse,
+                            In suffix_output, In suffix_lse);
+Status topkGating(const Launch& launch, Context ctx, Out weights, Out experts, In gating, In bias, int64_t top_k,
+                  const char* scoring, bool renormalize, int64_t num_groups, int64_t top_groups, double scaling);
+Status fusedExperts(const Launch& launch, Context ctx, Out out, In input, In gate_up_weight, In down_weight, In weights,
+                    In experts, In gate_up_bias, In down_bias, In expert_map, const char* activation);
+Status groupedGemm(const Launch& launch, Context ctx, Out out, In input, In weight, In bias, In group_ends);
+Status maskLogitsInp(const Launch& launch, Context ctx, Out logits, In top_k, In top_p, In min_p);
+Status penalizeLogitsInp(const Launch& launch, Context ctx, Out logits, In prompt_tokens, In output_tokens, In presence,
+                         In frequency, In repetition);
+Status sampleTokens(const Launch& launch, Context ctx, Out tokens, In logits, In uniforms);
+Status packedLinear(const Launch& launch, Context ctx, Out out, In input, In weight, In scale, In zero_point, In bias,
+                    int64_t bits);
+Status quantizeByToken(const Launch& launch, Context ctx, Out out, Out scale, In input);
+Status scaledInt8Linear(const Launch& launch, Context ctx, Out out, In input, In weight, In input_scale,
+                        In weight_scale, In bias);
+
 }  // namespace diopigen::kernels::operators
 
 #endif  // DIOPIGEN_KERNELS_OPERATORS_H_

@@ -1,0 +1,149 @@
+// First versions of mixtures of experts.
+#include <diopigen_kernels/operators.h>
+#include <diopigen_kernels/serving/experts.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string_view>
+
+#include "launched.h"
+#include "owners.h"
+#include "stored.h"
+
+namespace diopigen::kernels::operators {
+namespace {
+
+using namespace serving;
+
+template <typename Element>
+ExpertMatrix<Element> matrix_of(const Kernel& kernel, std::size_t position) {
+    const Shape& stride = kernel.buffer(position).stride;
+    return {kernel.in<Element>(position), stride[0], stride[1], stride[2]};
+}
+
+void require_below(const int64_t* numbers, int64_t count, int64_t end) {
+    if (std::any_of(numbers, numbers + count, [end](int64_t each) { return each >= end; })) {
+        throw std::out_of_range("an expert is none of the weights");
+    }
+}
+
+// The data of an optional tensor, null where it is not there.
+const float* data_of(const Kernel& kernel, std::size_t position, const FloatInput& input) {
+    return kernel.buffer(position).isTensor ? input.data() : nullptr;
+}
+
+}  // namespace
+
+Status topkGating(const Launch& launch, Context ctx, Out weights, Out experts, In gating, In bias, int64_t top_k,
+                  const char* scoring, bool renormalize, int64_t num_groups, int64_t top_groups, double scaling) {
+    const Call call(ctx, "diopiTopkGating", {weights, experts}, {gating, bias}, {3});
+    if (!call.haveRank({2}, 2) || !isFloat(call.dtype(2)) || !call.haveDtype({0, 3}, diopi_dtype_float32)) {
+        return call.rejected();
+    }
+    const int64_t tokens = call.shape(2)[0], all = call.shape(2)[1];
+    if (num_groups < 1 || all % num_groups != 0 || top_groups < 1 || top_groups > num_groups || top_k < 1 ||
+        top_k > top_groups * (all / num_groups) || !call.haveShape({0, 1}, {tokens, top_k}) ||
+        !call.haveShape({3}, {all})) {
+        return call.rejected();
+    }
+    const std::string_view function(scoring == nullptr ? "" : scoring);
+    const bool is_sigmoid = function == "sigmoid";
+    if (!is_sigmoid && function != "softmax") {
+        return call.rejected("a function of scores that is not known");
+    }
+    return launched(call, launch, [=](const Kernel& k) {
+        const FloatInput gates(k, 2, {tokens, all}), shift(k, 3, {all});
+        FloatOutput weight(k, 0, {tokens, top_k});
+        Output<int64_t> selected(k, 1, {tokens, top_k});
+        Values scores(static_cast<std::size_t>(tokens * all)), choice(scores.size());
+        each(tokens, all * top_k,
+             ChooseExperts{weight.data(), selected.data(), gates.data(), data_of(k, 3, shift), scores.data(),
+                           choice.data(), all, top_k, num_groups, top_groups, is_sigmoid, renormalize, scaling});
+        weight.finish();
+        selected.finish();
+    });
+}
+
+Status fusedExperts(const Launch& launch, Context ctx, Out out, In input, In gate_up_weight, In down_weight, In weights,
+                    In experts, In gate_up_bias, In down_bias, In expert_map, const char* activation) {
+    const Call call(ctx, "diopiFusedExperts", {out},
+                    {input, gate_up_weight, down_weight, weights, experts, gate_up_bias, down_bias, expert_map},
+                    {6, 7, 8});
+    if (!call.isComplete() || !call.haveRank({1, 4, 5}, 2) || !call.haveRank({2, 3}, 3) || !call.haveRank({8}, 1) ||
+        !isFloat(call.dtype(1)) || !call.haveDtype({0, 2, 3, 6, 7}, call.dtype(1)) ||
+        !call.haveDtype({4}, diopi_dtype_float32)) {
+        return call.rejected();
+    }
+    const int64_t tokens = call.shape(1)[0], hidden = call.shape(1)[1], top = call.shape(4)[1];
+    const int64_t count = call.shape(3)[0], inner = call.shape(3)[2];
+    if (!call.haveShape({0}, {tokens, hidden}) || !call.haveShape({2}, {count, 2 * inner, hidden}) ||
+        !call.haveShape({3}, {count, hidden, inner}) || !call.haveShape({4, 5}, {tokens, top}) ||
+        !call.haveShape({6}, {count, 2 * inner}) || !call.haveShape({7}, {count, hidden})) {
+        return call.rejected();
+    }
+    const std::string_view name(activation == nullptr ? "" : activation);
+    const Gate gate = name == "silu" ? Gate::kSilu : name == "gelu" ? Gate::kGelu : Gate::kGeluTanh;
+    if (gate == Gate::kGeluTanh && name != "gelu_tanh") {
+        return call.rejected("an activation that is not known");
+    }
+    const int64_t known = call.has(8) ? call.shape(8)[0] : count;
+    return launched(call, launch, [=](const Kernel& k) {
+        const FloatInput x(k, 1, {tokens, hidden}), weight(k, 4, {tokens, top}), first_bias(k, 6, {count, 2 * inner}),
+            second_bias(k, 7, {count, hidden});
+        const Input<int64_t> selected(k, 5, {tokens, top}), local(k, 8, {known});
+        require_below(selected.data(), tokens * top, known);
+        const bool is_mapped = k.buffer(8).isTensor;
+        if (is_mapped) {
+            require_below(local.data(), known, count);
+        }
+        const LocalExpert expert_at{selected.data(), is_mapped ? local.data() : nullptr};
+        FloatOutput to(k, 0, {tokens, hidden});
+        std::vector<float> between(static_cast<std::size_t>(tokens * top * inner));
+        with_stored(k.buffer(2).dtype, [&](auto element) {
+            using Element = decltype(element);
+            each(tokens * top * inner, 2 * hidden,
+                 ExpertHidden<Element>{between.data(), x.data(), matrix_of<Element>(k, 2), data_of(k, 6, first_bias),
+                                       expert_at, top, inner, hidden, gate});
+            each(tokens * hidden, top * inner,
+                 ExpertSum<Element>{to.data(), between.data(), matrix_of<Element>(k, 3), data_of(k, 7, second_bias),
+                                    weight.data(), expert_at, top, inner, hidden});
+        });
+        to.finish();
+    });
+}
+
+// Rows behind the last group stay as they are: the result is an operand as well.
+Status groupedGemm(const Launch& launch, Context ctx, Out out, In input, In weight, In bias, In group_ends) {
+    const Call call(ctx, "diopiGroupedGemm", {out}, {input, weight, bias, group_ends, out}, {3});
+    if (!call.isComplete() || !call.haveRank({1}, 2) || !call.haveRank({2}, 3) || !isFloat(call.dtype(1)) ||
+        !call.haveDtype({0, 2, 3}, call.dtype(1))) {
+        return call.rejected();
+    }
+    const int64_t rows = call.shape(1)[0], depth = call.shape(1)[1];
+    const int64_t groups = call.shape(2)[0], width = call.shape(2)[1];
+    if (!call.haveShape({0}, {rows, width}) || !call.haveShape({2}, {groups, width, depth}) ||
+        !call.haveShape({3}, {groups, width}) || !call.haveShape({4}, {groups})) {
+        return call.rejected();
+    }
+    return launched(call, launch, [=](const Kernel& k) {
+        const FloatInput x(k, 1, {rows, depth}), shift(k, 3, {groups, width}), before(k, 5, {rows, width});
+        const Input<int64_t> ends(k, 4, {groups});
+        if (!std::is_sorted(ends.data(), ends.data() + groups) || ends.data()[0] < 0 ||
+            ends.data()[groups - 1] > rows) {
+            throw std::out_of_range("group_ends falls, or leaves the rows");
+        }
+        FloatOutput to(k, 0, {rows, width});
+        if (to.data() != before.data()) {
+            std::copy_n(before.data(), rows * width, to.data());
+        }
+        with_stored(k.buffer(2).dtype, [&](auto element) {
+            using Element = decltype(element);
+            each(rows * width, depth,
+                 GroupedProduct<Element>{to.data(), x.data(), matrix_of<Element>(k, 2), data_of(k, 3, shift),
+                                         ends.data(), groups, width, depth});
+        });
+        to.finish();
+    });
+}
+
+}  // namespace diopigen::kernels::operators

@@ -1,0 +1,35 @@
+// Elements as they are in memory, for objects of diopigen_kernels/serving that convert them one by one.
+#ifndef DIOPIGEN_KERNELS_OPERATORS_STORED_H_
+#define DIOPIGEN_KERNELS_OPERATORS_STORED_H_
+
+#include <diopi/diopirt.h>
+#include <diopigen/half.h>
+
+#include <cstdint>
+
+namespace diopigen::kernels::operators {
+
+struct StoredHalf {
+    uint16_t bits;
+    explicit operator float() const { return floatOfHalf(bits); }
+};
+struct StoredBfloat16 {
+    uint16_t bits;
+    explicit operator float() const { return floatOfBfloat16(bits); }
+};
+
+/// Calls `visit` with an element of a dtype that isFloat() holds of.
+template <typename Visit>
+void with_stored(diopiDtype_t dtype, Visit visit) {
+    if (dtype == diopi_dtype_float16) {
+        visit(StoredHalf{});
+    } else if (dtype == diopi_dtype_bfloat16) {
+        visit(StoredBfloat16{});
+    } else {
+        visit(float{});
+    }
+}
+
+}  // namespace diopigen::kernels::operators
+
+#endif  // DIOPIGEN_KERNELS_OPERATORS_STORED_H_

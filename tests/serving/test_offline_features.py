@@ -1,0 +1,141 @@
+"""Features of vLLM's engine over a tiny Llama; greedy tokens stay those of transformers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import quantized_models
+import tiny_models
+import torch
+
+Run = Callable[..., dict[str, Any]]
+Models = Callable[[str], Path]
+LONG = [[(7 * index + shift) % 256 for index in range(50)] for shift in (0, 31)]
+
+
+def tokens(results: dict[str, Any], number: int = 0) -> list[list[int]]:
+    return [request["tokens"] for request in results["rounds"][number]]
+
+
+@pytest.fixture
+def llama(models: Models) -> Path:
+    return models("llama")
+
+
+def expected(folder: Path, prompts: list[list[int]], count: int) -> list[list[int]]:
+    return tiny_models.greedy(tiny_models.load(folder), prompts, count)
+
+
+def test_a_prompt_is_computed_in_chunks(run: Run, llama: Path) -> None:
+    engine = {"max_num_batched_tokens": 16, "enable_chunked_prefill": True}  # below the length of a prompt
+    results = run(model=str(llama), engine=engine, rounds=[{"prompts": LONG}])
+    assert tokens(results) == expected(llama, LONG, 16)
+
+
+def test_a_shared_prefix_is_computed_once(run: Run, llama: Path) -> None:
+    second = [[*LONG[0][:40], 99, 98, 97], [*LONG[1][:33], 5]]
+    rounds = [{"prompts": LONG}, {"prompts": second}]
+    results = run(model=str(llama), engine={"enable_prefix_caching": True, "block_size": 16}, rounds=rounds)
+    assert [request["cached"] for request in results["rounds"][1]] == [32, 32]
+    assert tokens(results) == expected(llama, LONG, 16)
+    assert tokens(results, 1) == expected(llama, second, 16)
+
+
+def test_a_full_cache_preempts_requests(run: Run, llama: Path) -> None:
+    prompts = [[(3 * index + 11 * number) % 256 for index in range(15)] for number in range(4)]
+    engine = {
+        "num_gpu_blocks_override": 9,
+        "block_size": 16,
+        "max_model_len": 64,
+        "enable_prefix_caching": False,
+        "disable_log_stats": False,
+    }
+    results = run(model=str(llama), engine=engine, rounds=[{"prompts": prompts, "sampling": {"max_tokens": 40}}])
+    assert results["metrics"]["vllm:num_preemptions"] > 0
+    assert tokens(results) == expected(llama, prompts, 40)
+
+
+def test_sixty_four_requests_at_once(run: Run, llama: Path) -> None:
+    prompts = [[(5 * index + 3 * number) % 256 for index in range(3 + number % 17)] for number in range(64)]
+    results = run(
+        model=str(llama), engine={"max_num_seqs": 64}, rounds=[{"prompts": prompts, "sampling": {"max_tokens": 8}}]
+    )
+    assert tokens(results) == expected(llama, prompts, 8)
+
+
+def test_drafts_of_n_grams(run: Run, llama: Path) -> None:
+    speculative = {"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 3, "prompt_lookup_min": 1}
+    prompts = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
+    engine = {"speculative_config": speculative, "disable_log_stats": False}
+    sampled = {"max_tokens": 24, "temperature": 0.8, "seed": 3}
+    rounds = [{"prompts": prompts, "sampling": {"max_tokens": 24}}, {"prompts": prompts, "sampling": sampled}]
+    results = run(model=str(llama), engine=engine, rounds=rounds)
+    assert tokens(results) == expected(llama, prompts, 24)
+    assert results["metrics"]["vllm:spec_decode_num_accepted_tokens"] > 0
+    assert [len(one) for one in tokens(results, 1)] == [24, 24]
+
+
+def test_logarithms_of_probabilities_and_seeds(run: Run, llama: Path) -> None:
+    prompt = [1, 5, 9, 33, 7]
+    random = {"temperature": 0.9, "top_k": 20, "top_p": 0.9, "seed": 5, "max_tokens": 12, "repetition_penalty": 1.2}
+    rounds = [{"prompts": [prompt], "sampling": {"logprobs": 4, "max_tokens": 6}}]
+    rounds += [{"prompts": [prompt], "sampling": random}] * 2
+    results = run(model=str(llama), rounds=rounds)
+    (request,) = results["rounds"][0]
+    model, sequence = tiny_models.load(llama), list(prompt)
+    for token, logprobs in zip(request["tokens"], request["logprobs"], strict=True):
+        with torch.no_grad():
+            reference = model(torch.tensor([sequence])).logits[0, -1].log_softmax(-1)
+        best = reference.topk(4).indices.tolist()
+        assert {int(one) for one in logprobs} == {*best}
+        for one, value in logprobs.items():
+            assert value == pytest.approx(reference[int(one)].item(), abs=1e-4)
+        sequence.append(token)
+    assert tokens(results, 1) == tokens(results, 2)  # a seed determines the tokens
+    assert tokens(results, 1) != [request["tokens"]]
+
+
+def test_structured_output(run: Run, llama: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "text"
+    folder.mkdir()
+    for file in llama.iterdir():
+        (folder / file.name).symlink_to(file)
+    tiny_models.save_tokenizer(folder)
+    choice = {"structured_outputs": {"choice": ["river", "lake"]}, "ignore_eos": False, "detokenize": True}
+    pattern = {"structured_outputs": {"regex": "[0-9]{3}-[a-f]{2}"}, "ignore_eos": False, "detokenize": True}
+    results = run(model=str(folder), rounds=[{"prompts": [[65, 66, 67]] * 2, "sampling": [choice, pattern]}])
+    first, second = results["rounds"][0]
+    assert first["text"] in ("river", "lake")
+    assert re.fullmatch("[0-9]{3}-[a-f]{2}", second["text"])
+
+
+def test_an_adapter_of_low_rank(run: Run, llama: Path, tmp_path: Path) -> None:
+    prompts = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
+    added = quantized_models.save_lora(tmp_path / "adapter", 8)
+    rounds = [{"prompts": prompts, "lora": str(tmp_path / "adapter")}, {"prompts": prompts}]
+    results = run(model=str(llama), engine={"enable_lora": True, "max_lora_rank": 8}, rounds=rounds)
+    model = tiny_models.load(llama)
+    assert tokens(results, 1) == tiny_models.greedy(model, prompts, 16)
+    for path, change in added.items():
+        model.get_submodule(path).weight.data += change
+    with_adapter = tiny_models.greedy(model, prompts, 16)
+    assert with_adapter != tokens(results, 1)
+    assert tokens(results, 0) == with_adapter
+
+
+@pytest.mark.parametrize("form", ["w4a16", "w8a8"])
+def test_quantized_weights(form: str, run: Run, llama: Path, tmp_path: Path) -> None:
+    prompts = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
+    model = getattr(quantized_models, f"save_{form}")(llama, tmp_path / form)
+    results = run(model=str(tmp_path / form), rounds=[{"prompts": prompts}])
+    assert tokens(results) == tiny_models.greedy(model, prompts, 16)
+
+
+def test_two_devices_share_the_layers(run: Run, llama: Path) -> None:
+    prompts = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
+    results = run(model=str(llama), engine={"tensor_parallel_size": 2}, rounds=[{"prompts": prompts}])
+    assert tokens(results) == expected(llama, prompts, 16)

@@ -1,0 +1,151 @@
+"""The functions of serving, each named once: operators of `torch.ops.diopi` with results as vLLM expects them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+_operators = torch.ops.diopi
+
+
+def compute_slot_mapping(query_start_loc: Tensor, positions: Tensor, block_table: Tensor, block_size: int) -> Tensor:
+    """Returns the slot of each token, int64 [tokens]: the block that its request has for its position, times
+    `block_size`, and the position in it; -1 for tokens behind the last request."""
+    slots: Tensor = _operators.compute_slot_mapping(query_start_loc, positions, block_table, block_size)
+    return slots
+
+
+def reshape_and_cache(key: Tensor, value: Tensor, key_cache: Tensor, value_cache: Tensor, slots: Tensor) -> None:
+    """Writes keys [tokens, kv_heads, head_size] and values to their slots of the caches, [blocks, block_size, kv_heads,
+    head_size] with any strides. A token whose slot is -1, or that has none, is left out."""
+    _operators.reshape_and_cache(key_cache, value_cache, key, value, slots)
+
+
+def paged_attention(
+    query: Tensor,
+    key_cache: Tensor,
+    value_cache: Tensor,
+    block_table: Tensor,
+    query_start_loc: Tensor,
+    seq_lens: Tensor,
+    out: Tensor,
+    *,
+    alibi_slopes: Tensor | None,
+    sinks: Tensor | None,
+    softmax_scale: float,
+    is_causal: bool,
+    window_size_left: int,
+    softcap: float,
+) -> None:
+    """Writes the attention of the new tokens of each request to its blocks, [tokens, heads, value_head_size].
+
+    `query` is [tokens, heads, head_size], request after request; the caches are [blocks, block_size, kv_heads,
+    head_size]; a window of -1 and a cap of 0 mean none.
+    """
+    _operators.paged_attention_var_len(
+        out,
+        None,
+        query,
+        key_cache,
+        value_cache,
+        block_table,
+        query_start_loc,
+        seq_lens,
+        alibi_slopes,
+        sinks,
+        softmax_scale,
+        is_causal,
+        window_size_left,
+        -1,
+        softcap,
+    )
+
+
+def residual_rms_norm(
+    input: Tensor, residual: Tensor | None, weight: Tensor | None, eps: float, weight_offset: float = 0.0
+) -> Tensor | tuple[Tensor, Tensor]:
+    """Returns the rows of `input` [tokens, hidden_size] divided by their root mean square and multiplied by `weight +
+    weight_offset`. A residual stream becomes its sum with the input, is normalized instead, and is returned too."""
+    normalized: Tensor = _operators.residual_rms_norm(residual, input, weight, eps, weight_offset)
+    return normalized if residual is None else (normalized, residual)
+
+
+def rotary_embedding(
+    query: Tensor, key: Tensor | None, positions: Tensor, cos_sin: Tensor, head_size: int, is_interleaved: bool
+) -> None:
+    """Rotates the first elements of each head of queries and keys [tokens, heads * head_size] in place by the angles of
+    their positions: a row of `cos_sin` [positions, rotary_dim] has the cosines, then the sines."""
+    _operators.rotary_embedding_by_position_inp(query, key, positions, cos_sin, head_size, is_interleaved)
+
+
+def silu_and_mul(input: Tensor) -> Tensor:
+    """Returns silu of the first half of each row times the second, [tokens, intermediate_size]."""
+    out = input.new_empty((*input.shape[:-1], input.shape[-1] // 2))
+    _operators.silu_and_mul(out, input)
+    return out
+
+
+def gelu_and_mul(input: Tensor, approximate: str) -> Tensor:
+    """Returns gelu of the first half of each row times the second; `approximate` is "none" or "tanh"."""
+    out = input.new_empty((*input.shape[:-1], input.shape[-1] // 2))
+    _operators.gelu_and_mul(out, input, approximate)
+    return out
+
+
+def topk_experts(
+    weights: Tensor,
+    ids: Tensor,
+    gating: Tensor,
+    scoring: str,
+    renormalize: bool,
+    bias: Tensor | None,
+    scale: float,
+) -> None:
+    """Writes the weights, float32 [tokens, top_k], and numbers of the best experts by `gating` [tokens, experts]. A
+    bias counts in the choice, not in the weights."""
+    values = _operators.topk_gating(ids, gating, bias, ids.shape[1], scoring, renormalize, 1, 1, scale)
+    weights.copy_(values)
+
+
+def fused_experts(
+    input: Tensor,
+    gate_up: Tensor,
+    down: Tensor,
+    weights: Tensor,
+    ids: Tensor,
+    gate_up_bias: Tensor | None,
+    down_bias: Tensor | None,
+    expert_map: Tensor | None,
+    activation: str,
+) -> Tensor:
+    """Returns the weighted sums of the results of each token's experts, [tokens, hidden_size]. Weights of the experts
+    are [experts, 2 * intermediate_size, hidden_size] and [experts, hidden_size, intermediate_size]; `expert_map` has
+    the number of each expert on this device, -1 for those of others."""
+    out: Tensor = _operators.fused_experts(
+        input, gate_up, down, weights, ids, gate_up_bias, down_bias, expert_map, activation
+    )
+    return out
+
+
+def packed_linear(input: Tensor, packed: Tensor, scales: Tensor, bias: Tensor | None, bits: int) -> Tensor:
+    """Returns `input` [tokens, depth] times weights of 4 or 8 bits less half their range, with a scale for each group,
+    [columns, groups]. `packed`, int32 [columns, depth * bits / 32], has the first of eight or four in the lowest
+    bits."""
+    out = input.new_empty((*input.shape[:-1], packed.shape[0]))
+    _operators.packed_linear(out, input, packed, scales, None, bias, bits)
+    return out
+
+
+def int8_linear(
+    input: Tensor, weight: Tensor, weight_scale: Tensor, input_scale: Tensor | None, bias: Tensor | None
+) -> Tensor:
+    """Returns `input` [tokens, depth], quantized to int8 by the largest value of each token or by `input_scale`, times
+    `weight`, int8 [columns, depth], with `weight_scale` [columns, 1] or [1]."""
+    if input_scale is None:
+        input_scale = input.new_empty((*input.shape[:-1], 1), dtype=torch.float32)
+        quantized = _operators.quantize_by_token(input_scale, input)
+    else:
+        quantized = torch.round(input.to(torch.float32) / input_scale).clamp(-128, 127).to(torch.int8)
+    out = input.new_empty((*input.shape[:-1], weight.shape[0]))
+    _operators.scaled_int8_linear(out, quantized, weight, input_scale, weight_scale, bias)
+    return out

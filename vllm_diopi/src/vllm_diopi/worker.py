@@ -1,0 +1,56 @@
+"""The worker of a process of vLLM: the stock one, for a device whose name is not "cuda"."""
+
+from __future__ import annotations
+
+import gc
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from vllm.platforms import current_platform
+from vllm.utils.mem_utils import MemorySnapshot
+from vllm.utils.torch_utils import set_random_seed
+from vllm.v1.worker.gpu_worker import Worker, init_worker_distributed_environment
+from vllm.v1.worker.utils import request_memory
+from vllm.v1.worker.worker_base import CompilationTimes
+
+from . import compatibility
+from .platform import device_module
+
+
+class DiopiWorker(Worker):
+    """Serves with one device of the loaded `torch_<vendor>` package."""
+
+    def init_device(self) -> None:
+        """Selects the device, joins the group of workers, and creates the model runner."""
+        count = torch.accelerator.device_count()
+        if self.local_rank >= count:
+            name = current_platform.device_name
+            raise RuntimeError(f"worker {self.local_rank} has no device: there are {count} of {name}")
+        compatibility.provide_streams(device_module())
+        compatibility.select_native_bitmasks()
+        self.device = torch.device(current_platform.device_type, self.local_rank)
+        torch.accelerator.set_device_index(self.device)
+        current_platform.check_if_supports_dtype(self.model_config.dtype)
+        init_worker_distributed_environment(
+            self.vllm_config, self.rank, self.distributed_init_method, self.local_rank, current_platform.dist_backend
+        )
+        set_random_seed(self.model_config.seed)
+        gc.collect()
+        torch.accelerator.empty_cache()
+        self.init_snapshot = MemorySnapshot(device=self.device)
+        self.requested_memory = request_memory(self.init_snapshot, self.cache_config)
+        compatibility.create_runner(self)
+
+    def _maybe_get_memory_pool_context(self, tag: str) -> AbstractContextManager[Any]:
+        return nullcontext()
+
+    def compile_or_warm_up_model(self) -> CompilationTimes:
+        """Runs the sampler once; the warm-up of vLLM compiles kernels of Triton and imports torchvision."""
+        config = self.compilation_config
+        if config.mode and config.compile_sizes:
+            for size in sorted(config.compile_sizes, reverse=True):
+                self.model_runner._dummy_run(size)
+        self.model_runner.maybe_remove_all_loras(self.model_runner.lora_config)
+        compatibility.seed_again(self)
+        return CompilationTimes(language_model=config.compilation_time, encoder=config.encoder_compilation_time)
