@@ -46,7 +46,7 @@ def test_no_predicate_is_asked_about_more_elements_than_a_call_may_have(
     interface: Interface, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sizes of several dimensions multiply: a call of five dimensions would have billions."""
-    asked = []
+    asked: list[int] = []
     admits = LegalCalls.admits
 
     def recorded(self: LegalCalls, arguments: Mapping[str, Value]) -> bool:
