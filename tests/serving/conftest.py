@@ -19,11 +19,13 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE.parent), str(ROOT / "tools")]
+sys.path.insert(0, str(ROOT / "tools"))
 
-from artefacts import artefact  # noqa: E402
 from torch_build import Backend, given  # noqa: E402
 
+BUILT = ROOT / "build/tests/plain"
+LIBRARIES = ("droplet/clean/libtorch_droplet.so", "droplet/clean/libdiopi_impl.so", "libdiopi_impl.so")
+"""Of the preset `torch`: what PyTorch loads, the vendor's, and the one that runs what the vendor lacks."""
 Run = Callable[..., dict[str, Any]]
 """Runs a job of `engine_program.py` and returns its results."""
 
@@ -32,19 +34,19 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["OMP_NUM_THREADS"] = "1"  # tiny models: more threads wait for each other
     if missing := [name for name in ("torch", "vllm", "transformers") if importlib.util.find_spec(name) is None]:
         raise pytest.UsageError(f"tests/serving needs {' and '.join(missing)}: run `make test-serving`")
+    # torch loads the backend when it is imported, by the tests as well.
+    if given() is None:
+        backend = Backend(*(BUILT / name for name in LIBRARIES))
+        if missing := [str(path) for path in (backend.torch, backend.vendor, backend.reference) if not path.is_file()]:
+            raise pytest.UsageError(f"{' and '.join(missing)} not built: run `make test-serving`")
+        os.environ.update(backend.environment())
 
 
 @pytest.fixture(scope="session")
 def environment() -> dict[str, str]:
-    """Variables of a process that serves on droplet as the preset `torch` builds it, without a network."""
-    backend = given() or Backend(
-        artefact("droplet/clean/libtorch_droplet.so"),
-        artefact("droplet/clean/libdiopi_impl.so"),
-        artefact("libdiopi_impl.so"),
-    )
+    """Variables of a process that serves on droplet, without a network."""
     return {
         **os.environ,
-        **backend.environment(),
         "VLLM_NO_USAGE_STATS": "1",
         "HF_HUB_OFFLINE": "1",
         "VLLM_ENABLE_V1_MULTIPROCESSING": "0",

@@ -6,11 +6,14 @@ rounding of float32 reaches, which `greedy` asserts.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+
+transformers: Any = importlib.import_module("transformers")
 
 SIZES: dict[str, Any] = {
     "vocab_size": 264,
@@ -30,8 +33,6 @@ MARGIN = 1e-5
 
 def config(name: str) -> Any:
     """The configuration of a model by name."""
-    import transformers
-
     match name:
         case "llama":
             return transformers.LlamaConfig(**SIZES)
@@ -49,8 +50,6 @@ def config(name: str) -> Any:
 
 def save(name: str, folder: Path) -> None:
     """Writes the weights of a model, float32, and its configuration."""
-    import transformers
-
     torch.manual_seed(0)
     model = transformers.AutoModelForCausalLM.from_config(config(name), torch_dtype=torch.float32)
     with torch.no_grad():
@@ -62,8 +61,6 @@ def save(name: str, folder: Path) -> None:
 
 def load(folder: Path) -> Any:
     """The model of a folder, on the CPU in float32."""
-    import transformers
-
     return transformers.AutoModelForCausalLM.from_pretrained(
         folder, torch_dtype=torch.float32, attn_implementation="eager"
     ).eval()
@@ -87,7 +84,6 @@ def greedy(model: Any, prompts: Sequence[Sequence[int]], count: int) -> list[lis
 def save_tokenizer(folder: Path) -> None:
     """Writes a tokenizer of bytes: tokens 0 to 255, and the end of a text, 256."""
     import tokenizers
-    import transformers
 
     alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
     model = tokenizers.models.BPE(vocab={letter: index for index, letter in enumerate(alphabet)}, merges=[])
