@@ -19585,10 +19585,26 @@ diopi_configs = {
         interface=["CustomizedTest"],
         tag=["diopiTopkGating"],
         dtype=[np.float16, np.float32],
-        para=dict(top_k=[3], scoring=["softmax"], renormalize=[False], num_groups=[1], top_groups=[1], scaling=[1]),
+        para=dict(
+            top_k=[3, 2],
+            scoring=["softmax", "softmax"],
+            renormalize=[False, False],
+            num_groups=[1, 4],
+            top_groups=[1, 2],
+            scaling=[1, 1],
+        ),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
-            args=[{"ins": ["gating"], "shape": ((2, 6),), "value": ([[1, 3, 3, 2, 3, 1], [0, 0, 0, 0, 0, 0]],)}],
+            args=[
+                {
+                    "ins": ["gating"],
+                    "shape": ((2, 6), (2, 8)),
+                    "value": (
+                        [[1, 3, 3, 2, 3, 1], [0, 0, 0, 0, 0, 0]],
+                        [[1, 2, 2, 1, 2, 0, 0, 2], [0, 1, 3, 0, 1, 3, 3, 3]],
+                    ),
+                },
+            ],
         ),
     ),
     "fused_experts": dict(

@@ -11527,7 +11527,7 @@ class Operators:
         renormalize: Divides the weights of each token by their sum. Default: false.
         num_groups: Number of groups of neighbouring experts. Default: 1.
         top_groups: Number of groups that experts are selected from: those of the best expert, or with a bias of the
-            largest sum of two. Default: 1.
+            largest sum of two; of equal ones the lower. Default: 1.
         scaling: Factor on the weights. Default: 1.
 
         top_k.range: top_k is at least 1 and at most top_groups * (E // num_groups) (else diopiErrorOccurred).

@@ -211,7 +211,7 @@ DIOPI_API diopiError_t diopiSwapBlocks(diopiContextHandle_t ctx, diopiTensorHand
  * @param[in] renormalize Divides the weights of each token by their sum. Default: false.
  * @param[in] num_groups Number of groups of neighbouring experts. Default: 1.
  * @param[in] top_groups Number of groups that experts are selected from: those of the best expert, or with a bias of
- *         the largest sum of two. Default: 1.
+ *         the largest sum of two; of equal ones the lower. Default: 1.
  * @param[in] scaling Factor on the weights. Default: 1.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.1
