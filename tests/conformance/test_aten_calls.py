@@ -110,7 +110,9 @@ def test_errors_in_a_file_of_operators_have_their_position(tmp_path: Path, text:
 
 def test_functions_without_an_operator_have_a_reason(interface: Interface) -> None:
     reasons = unbound(interface)
-    assert len(reasons) <= 200
+    # ATen has no operators of servers for language models.
+    servers = {one.name for header in interface.headers if header.file == "functions_llm.h" for one in header.functions}
+    assert len(reasons.keys() - servers) <= 200
     assert [name for name, reason in reasons.items() if not reason] == []
     done = CliRunner().invoke(cli, ["conformance", "aten", "--unbound"])
     assert done.exit_code == 0

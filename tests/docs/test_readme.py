@@ -230,7 +230,7 @@ def test_the_entry_of_an_operator_is_complete(tmp_path: Path) -> None:
 
 
 NUMBERS = {"en": r"(\d+) functions in (\w+) headers", "zh": r"(\w)个头文件，(\d+) 个函数"}
-WORDS = {"six": 6, "六": 6, "seven": 7, "七": 7}
+WORDS = {"six": 6, "六": 6, "seven": 7, "七": 7, "eight": 8, "八": 8}
 
 
 @pytest.mark.parametrize("page", PAGES)
