@@ -29,6 +29,7 @@ from diopigen.commands import (
     conformance_order,
     conformance_reports,
     conformance_speed,
+    conformance_unbound,
     conformance_verify,
     docs,
     elementwise,
@@ -108,6 +109,7 @@ conformance.conformance.add_command(conformance_reports.report)
 conformance.conformance.add_command(conformance_verify.verify)
 conformance.conformance.add_command(conformance_speed.speed)
 conformance.conformance.add_command(conformance_batch.batch)
+conformance.conformance.add_command(conformance_unbound.unbound)
 conformance.conformance.add_command(conformance_large.large)
 conformance.conformance.add_command(conformance_order.bisect_order)
 conformance_reports.report.add_command(conformance_history.diff)

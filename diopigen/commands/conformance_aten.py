@@ -7,7 +7,6 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING
 
 import click
@@ -59,9 +58,6 @@ if TYPE_CHECKING:
 )
 @click.option("--python", metavar="PATH", help="The Python that has torch (default: this one).")
 @click.option("--case", "case_id", metavar="ID", help="This case alone, printed whole.")
-@click.option(
-    "--unbound", "only_unbound", is_flag=True, help="List the functions that no operator is called for, and why."
-)
 @click.option("--binding", type=click.Choice(("aten",)), hidden=True)
 @seed_option
 @partial(limit_options, memory=0, time=None, about="20; 600 with --compile")
@@ -95,7 +91,6 @@ def aten(
     operators: str | None,
     python: str | None,
     case_id: str | None,
-    only_unbound: bool,
     binding: str | None,
     seed: int,
     time_limit: float | None,
@@ -119,9 +114,6 @@ def aten(
 
     Needs torch, and no library, header or build. Which calls are legal is for PyTorch's own meta functions to say.
     """
-    if only_unbound:
-        _show_unbound(session.load().interface)
-        return
     if time_limit is None:
         time_limit = 600.0 if compiler else 20.0  # compilers of C++ take seconds, on a busy machine minutes
     processes = started_ahead()
@@ -194,20 +186,6 @@ def aten(
         report.show(results)
         click.echo("\n".join(["", *known_text(explained)]) + "\n" if explained else "", nl=False)
     sys.exit(exit_code(results))
-
-
-def _show_unbound(interface: Interface) -> None:
-    """Prints the functions without an operator of PyTorch, by reason."""
-    from diopigen.conformance.aten.custom import unbound
-
-    reasons: dict[str, list[str]] = {}
-    for name, reason in unbound(interface).items():
-        reasons.setdefault(reason, []).append(name)
-    for reason, names in sorted(reasons.items(), key=lambda item: -len(item[1])):
-        click.echo(f"{len(names)} {reason or 'no reason is known'}:")
-        click.echo(fill(", ".join(names), 120, initial_indent="  ", subsequent_indent="  "))
-    count = sum(map(len, reasons.values()))
-    click.echo(f"{count} of {len(interface.functions)} functions have no operator of PyTorch")
 
 
 def _case(session: Session, interface: Interface, case_id: str, seed: int) -> Case:

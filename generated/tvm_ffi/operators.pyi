@@ -11380,7 +11380,7 @@ class Operators:
         C1: kv_heads divides heads (else diopiErrorOccurred).
         C2: block_table has a row for every request (else diopiErrorOccurred).
         C3: block_table has a block for every key (else diopiErrorOccurred).
-        C4: every block is in the cache (else diopiErrorOccurred).
+        C4: the entries of block_table are blocks of the cache (else diopiErrorOccurred).
         C5: query_start_loc starts at 0 or above, never falls and ends within query, and no request has more tokens
             than keys (else diopiErrorOccurred).
         """
@@ -11458,7 +11458,7 @@ class Operators:
             out, and so are those behind the last entry. Dtype: index. Shape: [M].
 
         C1: there is a token for every entry of slot_mapping (else diopiErrorOccurred).
-        C2: every slot is in the caches, or -1 (else diopiErrorOccurred).
+        C2: the entries of slot_mapping are slots of the caches, or -1 (else diopiErrorOccurred).
         C3: no slot is twice in slot_mapping (else diopiErrorOccurred).
         """
 

@@ -114,7 +114,7 @@ def test_functions_without_an_operator_have_a_reason(interface: Interface) -> No
     servers = {one.name for header in interface.headers if header.file == "functions_llm.h" for one in header.functions}
     assert len(reasons.keys() - servers) <= 200
     assert [name for name, reason in reasons.items() if not reason] == []
-    done = CliRunner().invoke(cli, ["conformance", "aten", "--unbound"])
+    done = CliRunner().invoke(cli, ["conformance", "unbound"])
     assert done.exit_code == 0
     assert done.output.endswith(f"{len(reasons)} of {len(interface.functions)} functions have no operator of PyTorch\n")
 

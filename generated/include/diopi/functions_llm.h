@@ -31,7 +31,7 @@ extern "C" {
  * @note C1: kv_heads divides heads (else diopiErrorOccurred).
  * @note C2: block_table has a row for every request (else diopiErrorOccurred).
  * @note C3: block_table has a block for every key (else diopiErrorOccurred).
- * @note C4: every block is in the cache (else diopiErrorOccurred).
+ * @note C4: the entries of block_table are blocks of the cache (else diopiErrorOccurred).
  * @note C5: query_start_loc starts at 0 or above, never falls and ends within query, and no request has more tokens
  *       than keys (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
@@ -129,7 +129,7 @@ DIOPI_API diopiError_t diopiComputeSlotMapping(diopiContextHandle_t ctx, diopiTe
  * @brief Writes the keys and values of new tokens to their slots in caches of blocks.
  * @note Source: PagedAttention, Kwon et al. 2023; reshape_and_cache_flash of vLLM.
  * @note C1: there is a token for every entry of slot_mapping (else diopiErrorOccurred).
- * @note C2: every slot is in the caches, or -1 (else diopiErrorOccurred).
+ * @note C2: the entries of slot_mapping are slots of the caches, or -1 (else diopiErrorOccurred).
  * @note C3: no slot is twice in slot_mapping (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[in,out] key_cache Keys, [blocks, block_size, kv_heads, head_size] with any strides; slots that no token has
