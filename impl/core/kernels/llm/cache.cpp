@@ -83,7 +83,7 @@ void entry::reshape_and_cache(const ReshapeAndCacheArgs& args) {
     const int64_t count = args.slot_mapping.numel;
     const IntegralInput slots(args.slot_mapping);
     require_within(slots.data(), count, -1, args.key_cache.shape[0] * args.key_cache.shape[1],
-                   "C2: every slot is in the caches, or -1");
+                   "C2: the entries of slot_mapping are slots of the caches, or -1");
     write_tokens(args.key_cache, args.key, slots.data(), count);
     write_tokens(args.value_cache, args.value, slots.data(), count);
 }

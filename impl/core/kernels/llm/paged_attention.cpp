@@ -80,7 +80,7 @@ void require_requests(const entry::PagedAttentionVarLenArgs& args, const int64_t
                                                         length.finding(), start.finding()});
     length.conclude();
     start.conclude();
-    ElementCheck block("C4: every block is in the cache");
+    ElementCheck block("C4: the entries of block_table are blocks of the cache");
     Each()(requests * width, 1,
            BlockIsInCache<decltype(block.finding())>{table, lengths, width, block_size, args.key_cache.shape[0],
                                                      block.finding()});
