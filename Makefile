@@ -123,7 +123,7 @@ UNDER_TEST := --lib $(RELEASED)/libdiopi_impl.so --runtime $(RELEASED)/libdiopir
 # The library as it is released, for every processor, and the tests that only it can pass.
 released: $(VENV)/ready
 	@$(BUILD) released
-	@DIOPI_CPU_TEST_BUILD=released $(BIN)/python -m pytest -q tests/cpu/test_vector_math.py
+	@DIOPI_CPU_TEST_BUILD=released $(BIN)/python -m pytest -q tests/cpu/test_vector_math.py tests/cpu/test_vectorized_loops.py
 
 conformance: $(VENV)/ready
 	@mkdir -p build
