@@ -15,21 +15,12 @@ namespace {
 
 using namespace serving;
 
+constexpr const char* kUnknown = "an expert is none of the weights";
+
 template <typename Element>
 ExpertMatrix<Element> matrix_of(const Kernel& kernel, std::size_t position) {
     const Shape& stride = kernel.buffer(position).stride;
     return {kernel.in<Element>(position), stride[0], stride[1], stride[2]};
-}
-
-void require_below(const int64_t* numbers, int64_t count, int64_t end) {
-    if (std::any_of(numbers, numbers + count, [end](int64_t each) { return each >= end; })) {
-        throw std::out_of_range("an expert is none of the weights");
-    }
-}
-
-// The data of an optional tensor, null where it is not there.
-const float* data_of(const Kernel& kernel, std::size_t position, const FloatInput& input) {
-    return kernel.buffer(position).isTensor ? input.data() : nullptr;
 }
 
 }  // namespace
@@ -91,10 +82,10 @@ Status fusedExperts(const Launch& launch, Context ctx, Out out, In input, In gat
         const FloatInput x(k, 1, {tokens, hidden}), weight(k, 4, {tokens, top}), first_bias(k, 6, {count, 2 * inner}),
             second_bias(k, 7, {count, hidden});
         const Input<int64_t> selected(k, 5, {tokens, top}), local(k, 8, {known});
-        require_below(selected.data(), tokens * top, known);
+        require_within(selected.data(), tokens * top, INT64_MIN, known, kUnknown);
         const bool is_mapped = k.buffer(8).isTensor;
         if (is_mapped) {
-            require_below(local.data(), known, count);
+            require_within(local.data(), known, INT64_MIN, count, kUnknown);
         }
         const LocalExpert expert_at{selected.data(), is_mapped ? local.data() : nullptr};
         FloatOutput to(k, 0, {tokens, hidden});
@@ -126,16 +117,13 @@ Status groupedGemm(const Launch& launch, Context ctx, Out out, In input, In weig
         return call.rejected();
     }
     return launched(call, launch, [=](const Kernel& k) {
-        const FloatInput x(k, 1, {rows, depth}), shift(k, 3, {groups, width}), before(k, 5, {rows, width});
+        const FloatInput x(k, 1, {rows, depth}), shift(k, 3, {groups, width});
         const Input<int64_t> ends(k, 4, {groups});
         if (!std::is_sorted(ends.data(), ends.data() + groups) || ends.data()[0] < 0 ||
             ends.data()[groups - 1] > rows) {
             throw std::out_of_range("group_ends falls, or leaves the rows");
         }
-        FloatOutput to(k, 0, {rows, width});
-        if (to.data() != before.data()) {
-            std::copy_n(before.data(), rows * width, to.data());
-        }
+        ChangedFloats to(k, 0, 5, {rows, width});
         with_stored(k.buffer(2).dtype, [&](auto element) {
             using Element = decltype(element);
             each(rows * width, depth,

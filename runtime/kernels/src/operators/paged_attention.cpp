@@ -76,14 +76,7 @@ Status pagedAttentionVarLen(const Launch& launch, Context ctx, Out out, Out soft
         const Input<int64_t> blocks(k, 5, table), starts(k, 6, {requests + 1}), lengths(k, 7, {requests});
         require_requests(blocks.data(), starts.data(), lengths.data(), requests, table[1], tokens[0], keys);
         const Shape results{tokens[0], heads, values[3]}, rows{heads, tokens[0]};
-        const FloatInput before(k, 10, results), lse_before(k, 11, rows);
-        FloatOutput to(k, 0, results), lse(k, 1, rows);
-        if (to.data() != before.data()) {
-            std::copy_n(before.data(), product(results), to.data());
-        }
-        if (lse.data() != lse_before.data()) {
-            std::copy_n(lse_before.data(), product(rows), lse.data());
-        }
+        ChangedFloats to(k, 0, 10, results), lse(k, 1, 11, rows);
         with_stored(k.buffer(3).dtype, [&](auto element) {
             using Element = decltype(element);
             const AttendToBlocks<Element> owner{to.data(),
@@ -94,8 +87,8 @@ Status pagedAttentionVarLen(const Launch& launch, Context ctx, Out out, Out soft
                                                 blocks.data(),
                                                 starts.data(),
                                                 lengths.data(),
-                                                k.buffer(8).isTensor ? slopes.data() : nullptr,
-                                                k.buffer(9).isTensor ? sink.data() : nullptr,
+                                                data_of(k, 8, slopes),
+                                                data_of(k, 9, sink),
                                                 tokens[0],
                                                 heads,
                                                 keys[2],

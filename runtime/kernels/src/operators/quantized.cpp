@@ -39,11 +39,10 @@ Status packedLinear(const Launch& launch, Context ctx, Out out, In input, In wei
     return launched(call, launch, [=](const Kernel& k) {
         const FloatInput x(k, 1, shape), factors(k, 3, {width, groups}), shift(k, 5, {width});
         FloatOutput to(k, 0, with_last(rows, width));
-        each(
-            product(rows) * width, depth,
-            PackedProduct{to.data(), x.data(), k.in<int32_t>(2), factors.data(),
-                          k.buffer(4).isTensor ? k.in<int32_t>(4) : nullptr,
-                          k.buffer(5).isTensor ? shift.data() : nullptr, width, depth, groups, static_cast<int>(bits)});
+        each(product(rows) * width, depth,
+             PackedProduct{to.data(), x.data(), k.in<int32_t>(2), factors.data(),
+                           k.buffer(4).isTensor ? k.in<int32_t>(4) : nullptr, data_of(k, 5, shift), width, depth,
+                           groups, static_cast<int>(bits)});
         to.finish();
     });
 }
@@ -85,7 +84,7 @@ Status scaledInt8Linear(const Launch& launch, Context ctx, Out out, In input, In
         FloatOutput to(k, 0, with_last(rows, width));
         each(product(rows) * width, depth,
              Int8Product{to.data(), k.in<int8_t>(1), k.in<int8_t>(2), factors.data(), row_factors.data(),
-                         k.buffer(5).isTensor ? shift.data() : nullptr, width, depth, is_by_token, is_by_row});
+                         data_of(k, 5, shift), width, depth, is_by_token, is_by_row});
         to.finish();
     });
 }

@@ -2,35 +2,13 @@
 #include <diopigen_kernels/operators.h>
 #include <diopigen_kernels/serving/sampling.h>
 
-#include <algorithm>
 #include <vector>
 
 #include "launched.h"
 #include "owners.h"
 
 namespace diopigen::kernels::operators {
-namespace {
-
 using namespace serving;
-
-// Tensor `to` in place, which is tensor `from` as well.
-class ChangedFloats {
-  public:
-    ChangedFloats(const Kernel& kernel, std::size_t to, std::size_t from, const Shape& shape)
-        : before_(kernel, from, shape), after_(kernel, to, shape) {
-        if (after_.data() != before_.data()) {
-            std::copy_n(before_.data(), product(shape), after_.data());
-        }
-    }
-    float* data() { return after_.data(); }
-    void finish() { after_.finish(); }
-
-  private:
-    FloatInput before_;
-    FloatOutput after_;
-};
-
-}  // namespace
 
 Status maskLogitsInp(const Launch& launch, Context ctx, Out logits, In top_k, In top_p, In min_p) {
     const Call call(ctx, "diopiMaskLogitsInp", {logits}, {logits, top_k, top_p, min_p}, {2, 3, 4});
@@ -40,14 +18,12 @@ Status maskLogitsInp(const Launch& launch, Context ctx, Out logits, In top_k, In
     }
     const int64_t rows = call.shape(0)[0], size = call.shape(0)[1];
     return launched(call, launch, [=](const Kernel& k) {
-        const auto has = [&](std::size_t position) { return k.buffer(position).isTensor; };
         const Input<int64_t> count(k, 2, {rows});
         const FloatInput mass(k, 3, {rows}), fraction(k, 4, {rows});
         ChangedFloats x(k, 0, 1, {rows, size});
         std::vector<int64_t> order(static_cast<std::size_t>(rows * size));
         each(rows, 16 * size,
-             MaskRow{x.data(), order.data(), has(2) ? count.data() : nullptr, has(3) ? mass.data() : nullptr,
-                     has(4) ? fraction.data() : nullptr, size});
+             MaskRow{x.data(), order.data(), data_of(k, 2, count), data_of(k, 3, mass), data_of(k, 4, fraction), size});
         x.finish();
     });
 }

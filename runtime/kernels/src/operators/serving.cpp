@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <string_view>
 #include <vector>
 
@@ -58,11 +57,7 @@ bool can_rotate(const Call& call, int k, int positions, int table, int64_t head_
 void rotate(const Kernel& k, int to, int from, const int64_t* positions, const float* table, int64_t rotated,
             int64_t head_size, bool is_interleaved) {
     const Shape shape = k.buffer(to).shape;
-    const FloatInput before(k, from, shape);
-    FloatOutput after(k, to, shape);
-    if (after.data() != before.data()) {
-        std::copy_n(before.data(), product(shape), after.data());
-    }
+    ChangedFloats after(k, to, from, shape);
     const int64_t heads = product(shape) / shape[0] / head_size;
     each(shape[0] * heads * rotated / 2, 4,
          RotatePair{after.data(), table, positions, heads, head_size, rotated, is_interleaved});
@@ -115,12 +110,8 @@ Status copy_blocks(const Launch& launch, const Call& call) {
     }
     return launched(call, launch, [=](const Kernel& k) {
         const Input<int64_t> sources(k, 2, count), destinations(k, 3, count);
-        for (int64_t i = 0; i < count[0]; ++i) {
-            const int64_t source = sources.data()[i], destination = destinations.data()[i];
-            if (source < 0 || source >= from[0] || destination < 0 || destination >= to[0]) {
-                throw std::out_of_range("a block is not in the cache");
-            }
-        }
+        require_within(sources.data(), count[0], 0, from[0], "a block is not in the cache");
+        require_within(destinations.data(), count[0], 0, to[0], "a block is not in the cache");
         const int64_t bytes = static_cast<int64_t>(k.buffer(0).bytes) / to[0];
         // All are read before any is written.
         std::vector<char> between(static_cast<std::size_t>(count[0] * bytes));
@@ -165,10 +156,7 @@ Status rotaryEmbeddingByPositionInp(const Launch& launch, Context ctx, Out query
     return launched(call, launch, [=](const Kernel& k) {
         const Input<int64_t> position(k, 4, count);
         const FloatInput table(k, 5, angles);
-        if (std::any_of(position.data(), position.data() + count[0],
-                        [&](int64_t each) { return each < 0 || each >= angles[0]; })) {
-            throw std::out_of_range("a position is no row of cos_sin");
-        }
+        require_within(position.data(), count[0], 0, angles[0], "a position is no row of cos_sin");
         rotate(k, 0, 2, position.data(), table.data(), angles[1], head_size, is_interleaved);
         if (k.buffer(1).isTensor) {
             rotate(k, 1, 3, position.data(), table.data(), angles[1], head_size, is_interleaved);
@@ -191,8 +179,9 @@ Status geluAndMul(const Launch& launch, Context ctx, Out out, In input, const ch
 Status computeSlotMapping(const Launch& launch, Context ctx, Out slot_mapping, In query_start_loc, In positions,
                           In block_table, int64_t block_size) {
     const Call call(ctx, "diopiComputeSlotMapping", {slot_mapping}, {query_start_loc, positions, block_table});
-    if (!call.haveRank({0, 1, 2}, 1) || !call.haveRank({3}, 2) || !call.haveDtype({0}, diopi_dtype_int64) ||
-        !call.haveShape({2}, call.shape(0)) || block_size < 1 || call.shape(1)[0] > call.shape(3)[0] + 1) {
+    if (!call.isComplete() || !call.haveRank({0, 1, 2}, 1) || !call.haveRank({3}, 2) ||
+        !call.haveDtype({0}, diopi_dtype_int64) || !call.haveShape({2}, call.shape(0)) || block_size < 1 ||
+        call.shape(1)[0] > call.shape(3)[0] + 1) {
         return call.rejected();
     }
     const Shape starts = call.shape(1), tokens = call.shape(0), table = call.shape(3);
@@ -201,10 +190,7 @@ Status computeSlotMapping(const Launch& launch, Context ctx, Out slot_mapping, I
         Output<int64_t> slots(k, 0, tokens);
         const SlotOfToken owner{slots.data(),  first.data(), position.data(), blocks.data(),
                                 starts[0] - 1, table[1],     block_size};
-        if (std::any_of(position.data(), position.data() + tokens[0],
-                        [&](int64_t each) { return each < 0 || each >= owner.rowSlots(); })) {
-            throw std::out_of_range("block_table has no entry for a position");
-        }
+        require_within(position.data(), tokens[0], 0, owner.rowSlots(), "block_table has no entry for a position");
         each(tokens[0], 8, owner);
         slots.finish();
     });
@@ -226,10 +212,7 @@ Status reshapeAndCache(const Launch& launch, Context ctx, Out key_cache, Out val
     }
     return launched(call, launch, [=](const Kernel& k) {
         const Input<int64_t> slot(k, 4, {count});
-        if (std::any_of(slot.data(), slot.data() + count,
-                        [slots](int64_t each) { return each < -1 || each >= slots; })) {
-            throw std::out_of_range("a slot is not in the caches");
-        }
+        require_within(slot.data(), count, -1, slots, "a slot is not in the caches");
         write_tokens(k, 0, 2, slot.data(), count);
         write_tokens(k, 1, 3, slot.data(), count);
     });
