@@ -19,7 +19,7 @@ from diopigen.ir.aten import FOR_ALL_DEVICES
 from diopigen.ir.aten_model import Overload
 from diopigen.ir.model import Function, Interface
 from diopigen.package import package_root
-from lab.operators.faults import FAULTS, NAMESPACE, OPERATORS, SELECTED, InjectedFault
+from lab.operators.faults import FAULTS, NAMESPACE, OPERATORS, SELECTED, InjectedFault, matching
 
 Progress = Callable[[int, int], None]
 """Called after each run with the number done and the number of all."""
@@ -43,12 +43,10 @@ class Outcome:
 
 def selected(globs: Sequence[str]) -> list[InjectedFault]:
     """The faults that match a glob by name or operator, else all. Raises `Failure` for a glob that matches none."""
-    from lab.operators.faults import faults
-
     for glob in globs:
-        if not faults([glob]):
+        if not matching([glob]):
             raise failure("fault-unknown", f"no fault matches '{glob}'", fix="see `python -m lab operators --list`")
-    return faults(globs) if globs else list(FAULTS)
+    return matching(globs) if globs else list(FAULTS)
 
 
 class Campaign:

@@ -89,6 +89,6 @@ FAULTS = tuple(
 )
 
 
-def faults(globs: Sequence[str]) -> list[InjectedFault]:
+def matching(globs: Sequence[str]) -> list[InjectedFault]:
     """The faults whose name or operator matches one of the globs."""
     return [one for one in FAULTS if any(fnmatchcase(one.name, g) or fnmatchcase(one.operator, g) for g in globs)]

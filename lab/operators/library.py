@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from lab.operators.faults import NAMESPACE, OPERATORS, SELECTED, faults
+from lab.operators.faults import NAMESPACE, OPERATORS, SELECTED, matching
 
 LIBRARY = torch.library.Library(NAMESPACE, "DEF")
 
@@ -39,5 +39,5 @@ def _define(operator: str) -> None:
 
 for _name in filter(None, os.environ.get(OPERATORS, "").split(",")):
     _define(_name)
-for _fault in faults(tuple(filter(None, os.environ.get(SELECTED, "").split(",")))):
+for _fault in matching(tuple(filter(None, os.environ.get(SELECTED, "").split(",")))):
     LIBRARY.impl(_fault.operator, _fault.kernel(), "CPU")

@@ -50,9 +50,7 @@ class AtenCaller:
 
     def checker(self, interface: Interface, **settings: Any) -> Checker:
         """The checker of its calls."""
-        checker = AtenChecker(interface, **settings)
-        checker.is_on_cpu = is_cpu(self.device)
-        return checker
+        return AtenChecker(interface, is_on_cpu=is_cpu(self.device), **settings)
 
     @property
     def excepting(self) -> Excepting:

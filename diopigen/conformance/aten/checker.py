@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from diopigen.conformance.aten.forms import CPU, META, UNLIKE, elsewhere
 from diopigen.conformance.model import ANY_STATUS, SUCCESS, Case, Fault
 from diopigen.conformance.oracles import Call
 from diopigen.conformance.run.execute import ELSEWHERE, Calls, Checker, Done
 from diopigen.conformance.run.frames import Answer
-from diopigen.ir.model import Function
+from diopigen.ir.model import Function, Interface
 
 
 class AtenChecker(Checker):
@@ -18,8 +20,12 @@ class AtenChecker(Checker):
     """
 
     not_its_own = "falls back to the CPU"
-    is_on_cpu = False
-    """True if calls run on the CPU: a library of custom operators is then no reference for itself."""
+
+    def __init__(self, interface: Interface, *, is_on_cpu: bool, **settings: Any) -> None:
+        """`is_on_cpu` holds if calls run on the CPU: a library of custom operators is then no reference for itself. The
+        others are as for `Checker`."""
+        super().__init__(interface, **settings)
+        self.is_on_cpu = is_on_cpu
 
     def _check(self, case: Case, function: Function, calls: Calls) -> tuple[str, list[Fault]]:
         frame, ready = self.preparer.frame(case, function)

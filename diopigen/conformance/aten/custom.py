@@ -35,7 +35,8 @@ _REASON = RecordShape(
     "reason",
     {
         "reason": Field(TextShape(), "why there is none", required=True),
-        "functions": Field(ListShape(TextShape(), non_empty=True), "globs over short names", required=True),
+        "functions": Field(ListShape(TextShape(), non_empty=True), "globs over short names"),
+        "families": Field(NAMES, "families of which all functions have none"),
     },
 )
 _SPACE = r"[A-Za-z_][A-Za-z0-9_]*::"
@@ -92,13 +93,22 @@ def with_composed(interface: Interface) -> Interface:
 
 def unbound(interface: Interface) -> dict[str, str]:
     """Functions that no operator of PyTorch is called for, with the reason, empty where `composed.yaml` has none."""
-    entries = mappings_of(_composed().get("unbound"))
-    globs = [(text_of(glob), text_of(one.get("reason"))) for one in entries for glob in items_of(one.get("functions"))]
-    return {
-        function.name: next((reason for glob, reason in globs if fnmatchcase(function.short_name, glob)), "")
-        for function in with_composed(interface).functions
-        if not function.aten
-    }
+    reasons = [
+        (text_of(one.get("reason")), _texts(one.get("families")), _texts(one.get("functions")))
+        for one in mappings_of(_composed().get("unbound"))
+    ]
+
+    def reason(function: Function) -> str:
+        for text, families, globs in reasons:
+            if function.family in families or any(fnmatchcase(function.short_name, glob) for glob in globs):
+                return text
+        return ""
+
+    return {function.name: reason(function) for function in with_composed(interface).functions if not function.aten}
+
+
+def _texts(node: Node | None) -> tuple[str, ...]:
+    return tuple(map(text_of, items_of(node)))
 
 
 def with_operators(interface: Interface, file: str, sink: Sink) -> Interface:
@@ -134,7 +144,7 @@ def _with_more(overload: Overload, node: Node) -> Overload:
         without=frozenset(map(text_of, without)),
         arguments=defaults_of(node.get("arguments")),
         gradients={name: text_of(entry.value) for name, entry in pairs.items()},
-        grad_outputs=tuple(map(text_of, grad_outputs)),
+        grad_outputs=_texts(node.get("grad_outputs")),
         spans={
             **overload.spans,
             **{text_of(name): name.span for name in (*without, *grad_outputs)},

@@ -131,7 +131,7 @@ class Pairing:
     """Parameters that the overload fixes or lacks."""
     gradients: Mapping[str, str] = field(default_factory=dict)
     grad_outputs: tuple[str, ...] = ()
-    """As those of the overload (`ir.model.Overload`)."""
+    """As those of the overload (`ir.aten_model.Overload`)."""
 
     def left(self, function: Function) -> list[Parameter]:
         """The parameters that have no position."""
@@ -151,10 +151,8 @@ def paired(function: Function, overload: str, schema: AtenSchema, optional: froz
     entry = next(one for one in function.aten if one.name == overload)
     # What it lacks and has a usual value must have that one in a call.
     bare = {p.name for p in function.params if p.name in entry.without and (p.is_written or p.default is None)}
-    lacking = {
-        *entry.without,
-        *(() if entry.gradients and set(entry.grad_outputs) & set(entry.names) else entry.grad_outputs),
-    }
+    # A gradient is no argument of the operator that autograd differentiates, unless it is named as one.
+    lacking = {*entry.without, *(() if set(entry.grad_outputs) & set(entry.names) else entry.grad_outputs)}
     constants = frozenset({*entry.constants, *bare, *entry.grad_outputs})
     present = replace(function, params=tuple(p for p in function.params if p.name not in lacking))
     free = tuple(argument for argument in schema.arguments if argument.name not in entry.arguments)
