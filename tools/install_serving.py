@@ -6,6 +6,7 @@ tests/serving/requirements.txt. The project's packages are linked, so that a cha
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,15 +14,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VLLM = "vllm==0.32.0"
 TORCH = "torch==2.13.0"
-LINKED = {
-    "diopi-torch": ("diopi_torch/src", "[torch_dynamo_backends]\ndiopi = diopi_torch.graphs:backend\n"),
-    "torch-droplet": ("examples/droplet", "[torch.backends]\ntorch_droplet = torch_droplet:_autoload\n"),
-    "vllm-diopi": (
-        "vllm_diopi/src",
-        "[vllm.platform_plugins]\ndiopi = vllm_diopi:platform\n[vllm.general_plugins]\ndiopi = vllm_diopi:register\n",
-    ),
-}
-"""Folder and entry points of the project's packages, by name."""
+LINKED = {"diopi_torch": "src", "examples/droplet": ".", "vllm_diopi": "src"}
+"""Folders of the project's packages, each with that of its modules."""
+TABLE = re.compile(r'^\[project\.entry-points\."(.*)"\]$')
 
 
 def main(folder: Path) -> None:
@@ -42,12 +37,30 @@ def main(folder: Path) -> None:
 
 def link(packages: Path) -> None:
     """Writes what an editable installation of the project's packages would: a path and the metadata of each."""
-    for name, (_, entry_points) in LINKED.items():
-        metadata = packages / f"{name.replace('-', '_')}-0.dist-info"
+    for folder in LINKED:
+        text = (ROOT / folder / "pyproject.toml").read_text(encoding="utf-8")
+        found = re.search(r'^name = "(.*)"$', text, re.MULTILINE)
+        assert found is not None, folder
+        metadata = packages / f"{found[1].replace('-', '_')}-0.dist-info"
         metadata.mkdir(exist_ok=True)
-        (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0\n")
-        (metadata / "entry_points.txt").write_text(entry_points)
-    (packages / "diopi_serving.pth").write_text("".join(f"{ROOT / source}\n" for source, _ in LINKED.values()))
+        (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {found[1]}\nVersion: 0\n")
+        (metadata / "entry_points.txt").write_text(entry_points(text))
+    paths = [f"{ROOT / folder / modules}\n" for folder, modules in LINKED.items()]
+    (packages / "diopi_serving.pth").write_text("".join(paths))
+
+
+def entry_points(pyproject: str) -> str:
+    """The entry points of a pyproject.toml in the form of their metadata. Python 3.10 cannot read TOML."""
+    lines: list[str] = []
+    is_inside = False
+    for line in pyproject.splitlines():
+        table = TABLE.match(line)
+        is_inside = table is not None or (is_inside and not line.startswith("["))
+        if table is not None:
+            lines.append(f"[{table[1]}]")
+        elif is_inside and "=" in line:
+            lines.append(line.replace('"', ""))
+    return "".join(f"{line}\n" for line in lines)
 
 
 if __name__ == "__main__":

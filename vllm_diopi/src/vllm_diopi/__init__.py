@@ -1,6 +1,6 @@
 """vLLM on the device of a `torch_<vendor>` package: entry points that vLLM calls in each of its processes.
 
-The device's name comes from that package (`diopi_torch.device()`), so that one plugin serves every vendor.
+The device's name comes from that package (`diopi_torch.package.device()`), so that one plugin serves every vendor.
 """
 
 from __future__ import annotations

@@ -72,9 +72,8 @@ def rejection_random_sample(
 
 def expand(output: Tensor, input: Tensor, ends: Tensor, replace_from: int, replace_to: int, most: int) -> None:
     """Writes the value of each request to its tokens, with one value replaced."""
-    requests = torch.searchsorted(ends, torch.arange(output.numel(), device=ends.device, dtype=ends.dtype), right=True)
     values = torch.where(input == replace_from, replace_to, input)
-    output.copy_(values[requests])
+    output.copy_(values[_requests(ends, output.numel())])
 
 
 def sample_recovered_tokens(
@@ -91,13 +90,16 @@ def sample_recovered_tokens(
 ) -> None:
     """Writes a token for each draft, sampled from what the target's distribution has above the draft's: the largest
     product with the random numbers `inverse` [requests, vocab_size]."""
-    tokens = torch.arange(output.numel(), device=ends.device, dtype=ends.dtype)
-    requests = torch.searchsorted(ends, tokens, right=True)
     if draft_probs is None:
         rest = target_probs.scatter(1, draft.clamp(min=0).to(torch.int64).unsqueeze(1), 0.0)
     else:
         rest = (target_probs - draft_probs).clamp(min=0)
-    output.copy_((rest * inverse[requests]).argmax(dim=-1))
+    output.copy_((rest * inverse[_requests(ends, output.numel())]).argmax(dim=-1))
+
+
+def _requests(ends: Tensor, count: int) -> Tensor:
+    """The request of each of `count` drafts, where `ends` has the end of each request's."""
+    return torch.searchsorted(ends, torch.arange(count, device=ends.device, dtype=ends.dtype), right=True)
 
 
 def _require_real(is_synthetic: bool) -> None:
