@@ -86,7 +86,9 @@ def test_systems_by_lu_factors(droplet: torch.device, batch: tuple[int, ...], le
     factors, pivots = torch.linalg.lu_factor(matrices)
     assert (pivots != torch.arange(1, 6)).any(-1).all()
     right = uniform(*((5, 2) if left else (2, 5)), dtype=torch.float64, gradient=False)
-    both(droplet, lambda *given: torch.linalg.lu_solve(*given, left=left, adjoint=adjoint), factors, pivots, right)
+    both(
+        droplet, lambda *operands: torch.linalg.lu_solve(*operands, left=left, adjoint=adjoint), factors, pivots, right
+    )
 
 
 @pytest.mark.parametrize("shape", [(5, 5, 5), (5, 3, 3), (5, 4, 2), (4, 4, 0)])

@@ -177,8 +177,8 @@ def test_an_operator_of_regions(operator: str, vision: Any, droplet: torch.devic
     for device in (CPU, droplet):
         own = maps.to(device).detach().requires_grad_()
         pooled = REGION_OPERATORS[operator](vision.ops, own, torch.tensor(corners, dtype=torch.float64, device=device))
-        given = torch.linspace(-1, 1, pooled.numel(), dtype=torch.float64).reshape(pooled.shape)
-        (gradient,) = torch.autograd.grad(pooled, own, given.to(device))
+        grad_output = torch.linspace(-1, 1, pooled.numel(), dtype=torch.float64).reshape(pooled.shape)
+        (gradient,) = torch.autograd.grad(pooled, own, grad_output.to(device))
         results.append((pooled.detach().cpu(), gradient.cpu()))
     torch.testing.assert_close(results[1], results[0])
     assert fallbacks() == {}
@@ -188,13 +188,13 @@ def test_an_operator_of_regions(operator: str, vision: Any, droplet: torch.devic
 def test_deformable_convolution(masked: bool, vision: Any, droplet: torch.device, fallbacks: Any) -> None:
     source = torch.Generator().manual_seed(0)
     shapes = [(2, 4, 6, 7), (2, 36, 6, 7), (6, 2, 3, 3), (6,), (2, 18, 6, 7)]
-    given = [torch.rand(shape, generator=source, dtype=torch.float64) for shape in shapes]
+    drawn = [torch.rand(shape, generator=source, dtype=torch.float64) for shape in shapes]
     results = []
     for device in (CPU, droplet):
-        maps, offset, weight, bias, mask = (one.to(device).detach().requires_grad_() for one in given)
+        maps, offset, weight, bias, mask = (one.to(device).detach().requires_grad_() for one in drawn)
         found = vision.ops.deform_conv2d(maps, offset, weight, bias, padding=1, mask=mask if masked else None)
-        wanted = [maps, offset, weight, bias, *([mask] if masked else [])]
-        gradients = torch.autograd.grad(found.square().sum(), wanted)
+        leaves = [maps, offset, weight, bias, *([mask] if masked else [])]
+        gradients = torch.autograd.grad(found.square().sum(), leaves)
         results.append([one.detach().cpu() for one in (found, *gradients)])
     torch.testing.assert_close(results[1], results[0])
     assert fallbacks() == {}

@@ -48,9 +48,9 @@ def test_roi_align_and_its_gradient(vision: Any, droplet: torch.device, aligned:
     rois = ROIS.to(droplet)
     found = vision.roi_align(maps.detach().to(droplet), rois, 0.75, 2, 3, 2, aligned)
     torch.testing.assert_close(found.cpu(), expected)
-    given = _random(*expected.shape, seed=5, gradient=False)
-    (correct,) = torch.autograd.grad(expected, maps, given)
-    gradient = vision._roi_align_backward(given.to(droplet), rois, 0.75, 2, 3, 2, 3, 9, 8, 2, aligned)
+    grad_output = _random(*expected.shape, seed=5, gradient=False)
+    (correct,) = torch.autograd.grad(expected, maps, grad_output)
+    gradient = vision._roi_align_backward(grad_output.to(droplet), rois, 0.75, 2, 3, 2, 3, 9, 8, 2, aligned)
     torch.testing.assert_close(gradient.cpu(), correct)
 
 
@@ -78,9 +78,9 @@ def test_roi_pool_and_its_gradient(vision: Any, droplet: torch.device) -> None:
     found, argmax = vision.roi_pool(maps.detach().to(droplet), rois.to(droplet), 0.5, 3, 2)
     torch.testing.assert_close(found.cpu(), expected)
     assert argmax.dtype == torch.int32
-    given = _random(*expected.shape, seed=5, gradient=False)
-    (correct,) = torch.autograd.grad(expected, maps, given)
-    gradient = vision._roi_pool_backward(given.to(droplet), rois.to(droplet), argmax, 0.5, 3, 2, 2, 3, 9, 8)
+    grad_output = _random(*expected.shape, seed=5, gradient=False)
+    (correct,) = torch.autograd.grad(expected, maps, grad_output)
+    gradient = vision._roi_pool_backward(grad_output.to(droplet), rois.to(droplet), argmax, 0.5, 3, 2, 2, 3, 9, 8)
     torch.testing.assert_close(gradient.cpu(), correct)
 
 
@@ -100,10 +100,10 @@ def test_ps_roi_align_and_its_gradient(vision: Any, droplet: torch.device, ratio
     found, channels = vision.ps_roi_align(maps.detach().to(droplet), regions.to(droplet), 0.5, 2, 3, ratio)
     torch.testing.assert_close(found.cpu(), expected)
     assert channels.dtype == torch.int32 and channels[1].flatten().tolist() == list(range(12))
-    given = _random(*expected.shape, seed=5, gradient=False)
-    (correct,) = torch.autograd.grad(expected, maps, given)
+    grad_output = _random(*expected.shape, seed=5, gradient=False)
+    (correct,) = torch.autograd.grad(expected, maps, grad_output)
     options = (channels, 0.5, 2, 3, ratio, 2, 12, 9, 8)
-    gradient = vision._ps_roi_align_backward(given.to(droplet), regions.to(droplet), *options)
+    gradient = vision._ps_roi_align_backward(grad_output.to(droplet), regions.to(droplet), *options)
     torch.testing.assert_close(gradient.cpu(), correct)
 
 
@@ -132,9 +132,9 @@ def test_ps_roi_pool_and_its_gradient(vision: Any, droplet: torch.device) -> Non
     found, channels = vision.ps_roi_pool(maps.detach().to(droplet), rois.to(droplet), 0.5, 2, 3)
     torch.testing.assert_close(found.cpu(), _averaged(maps, rois, 0.5, 2, 3, cut=1).detach())
     assert channels.dtype == torch.int32 and channels[1].flatten().tolist() == list(range(12))
-    given = _random(*found.shape, seed=5, gradient=False)
-    (correct,) = torch.autograd.grad(_averaged(maps, rois, 0.5, 2, 3, cut=0), maps, given)
-    gradient = vision._ps_roi_pool_backward(given.to(droplet), rois.to(droplet), channels, 0.5, 2, 3, 2, 12, 9, 8)
+    grad_output = _random(*found.shape, seed=5, gradient=False)
+    (correct,) = torch.autograd.grad(_averaged(maps, rois, 0.5, 2, 3, cut=0), maps, grad_output)
+    gradient = vision._ps_roi_pool_backward(grad_output.to(droplet), rois.to(droplet), channels, 0.5, 2, 3, 2, 12, 9, 8)
     torch.testing.assert_close(gradient.cpu(), correct)
 
 
@@ -150,16 +150,16 @@ def test_deform_conv_and_its_gradients(vision: Any, droplet: torch.device, use_m
     maps, weight, offset, mask, bias = tensors
     used = mask if use_mask else torch.ones_like(mask)
     expected = _deformed(maps, weight, bias, offset, used)
-    given = _random(*expected.shape, seed=5, gradient=False)
+    grad_output = _random(*expected.shape, seed=5, gradient=False)
     # Without a mask torchvision passes one without elements.
     there = [one.detach() for one in moved(tensors, droplet)]
     if not use_mask:
         there[3] = torch.zeros(2, 0, device=droplet, dtype=torch.float64)
     numbers = (1, 1, 0, 0, 1, 1, 1, 1, use_mask)
     torch.testing.assert_close(vision.deform_conv2d(*there, *numbers).cpu(), expected)
-    found = vision._deform_conv2d_backward(given.to(droplet), *there, *numbers)
-    wanted = [one for one in tensors if use_mask or one is not mask]
-    correct = iter(torch.autograd.grad(expected, wanted, given))
+    found = vision._deform_conv2d_backward(grad_output.to(droplet), *there, *numbers)
+    leaves = [one for one in tensors if use_mask or one is not mask]
+    correct = iter(torch.autograd.grad(expected, leaves, grad_output))
     for position, gradient in enumerate(found):
         if position == 3 and not use_mask:
             assert gradient.shape == (2, 0)
