@@ -99,8 +99,9 @@ def draw_arguments(pick: random.Random, library: Library, function: Function) ->
         tensors: list[Tensor | None] = []
         count = same_count(function, param, values, pick)
         for _ in range(count):
-            # Written through one parameter only: two rules for one result would contradict each other.
-            taken = written(function, values) if param.direction == "inout" else set()
+            # Written once only: two rules for one result would contradict each other, and a sum of two
+            # would leave int8.
+            taken = {*written(function, values), *tensors} if param.direction == "inout" else set()
             others = [each for each in values.all() if each.count and 0 not in each.stride and each not in taken]
             if param.direction == "inout":
                 # Elements in one place would be written one after the other, in whatever order.
