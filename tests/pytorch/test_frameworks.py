@@ -243,6 +243,7 @@ def completed(
     }
     done = subprocess.run(
         [sys.executable, str(script), *arguments],
+        cwd=tmp_path,  # scripts save models
         env={**os.environ, **backend.environment(), **environment},
         capture_output=True,
         text=True,
