@@ -118,9 +118,10 @@ class AtenCall:
         """Makes the call. Raises `NoSuchCallError`."""
         device_states = self.states.entered(self.request.seeds)
         status, text = statuses.success, ""
+        # Not in what follows: an error there is PyTorch's refusal.
+        arguments, keywords = self._arguments()
         start = time.perf_counter()
         try:
-            arguments, keywords = self._arguments()
             with torch.no_grad():
                 if self.overload.pairing.gradients:
                     found = self._gradients(arguments, keywords)
@@ -186,13 +187,20 @@ class AtenCall:
         if value is None:
             return self._left_out(position)
         if argument.written and not position.param.is_written:
-            value = self._copied(value) if argument.name == "self" else value.clone()
+            value = self._copied(value) if argument.name == "self" else _cloned(value)
         if position.param.name in self.overload.pairing.gradients.values():
-            value = self.leaves[position.param.name] = value.detach().requires_grad_()
+            value = self._leaf(position.param.name, value)
         if argument.is_list and argument.type in _LISTED and not isinstance(value, list):
             is_content = isinstance(value, torch.Tensor) and argument.type != "Tensor"
             return value.tolist() if is_content else self._pair(value)
         return value
+
+    def _leaf(self, name: str, value: Any) -> Any:
+        try:
+            self.leaves[name] = value.detach().requires_grad_()
+        except RuntimeError as error:
+            raise NoSuchCallError(f"'{name}' has no gradient: {first_line(error)}") from None
+        return self.leaves[name]
 
     def _pair(self, value: Any) -> list[Any]:
         """A list of one; for a function over lists one of two, so that it has to compute each of them."""
@@ -348,6 +356,10 @@ class AtenCall:
 
 _LONG = 200
 """Characters of an error that are shown whole."""
+
+
+def _cloned(value: Any) -> Any:
+    return [one.clone() for one in value] if isinstance(value, list) else value.clone()
 
 
 def _only(value: Any) -> Any:
