@@ -438,7 +438,7 @@ void abs_inp(const AbsInpArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.write(args.input, Result::kRealPart);
-    call.run(loops<AbsLoop, kIntegral | kComplex | kFloat32 | kFloat64>());
+    call.run(loops<AbsLoop, kIntegral | kComplex | kFloating>());
 }
 
 void abs(const AbsArgs& args) {
@@ -446,7 +446,7 @@ void abs(const AbsArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.write(args.out, Result::kRealPart);
-    call.run(loops<AbsLoop, kIntegral | kComplex | kFloat32 | kFloat64>());
+    call.run(loops<AbsLoop, kIntegral | kComplex | kFloating>());
 }
 
 void neg_inp(const NegInpArgs& args) {
@@ -454,7 +454,7 @@ void neg_inp(const NegInpArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.write(args.input);
-    call.run(loops<NegLoop, kIntegral | kComplex | kFloat32 | kFloat64>());
+    call.run(loops<NegLoop, kIntegral | kComplex | kFloating>());
 }
 
 void neg(const NegArgs& args) {
@@ -462,7 +462,7 @@ void neg(const NegArgs& args) {
     Elementwise call(compute);
     call.read(args.input);
     call.write(args.out);
-    call.run(loops<NegLoop, kIntegral | kComplex | kFloat32 | kFloat64>());
+    call.run(loops<NegLoop, kIntegral | kComplex | kFloating>());
 }
 
 void floor_inp(const FloorInpArgs& args) {

@@ -18,7 +18,7 @@ from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.sources import spec_files
 from diopigen.emit.templates import render
 from diopigen.ir.model import Function, Interface
-from diopigen.spec.expression import Name, to_text
+from diopigen.spec.expression import Call, Expression, Name, Unary, to_text
 
 TARGET = "cpu"
 
@@ -50,6 +50,8 @@ class Form:
     table: str
     list_type: str = ""
     """The class that collects the calls of a list to launch them together; without one, each runs by itself."""
+    has_halves: bool = False
+    """Instantiates loops for halves themselves where only signs change."""
 
     def types(self, bool_type: str = "Bool") -> dict[str, str]:
         """The C++ types by kind; bools have another one in memory than in an expression."""
@@ -67,6 +69,7 @@ FORM = Form(
     "Coordinate",
     "Elementwise",
     "loops",
+    has_halves=True,
 )
 
 
@@ -131,10 +134,20 @@ def loop_text(group: Group, form: Form = FORM) -> LoopText:
     comment = [part for line in lines for part in wrapped(line, "// ", "//     ")]
     expression = kernel.results[0][1].expression
     copied = expression.name if isinstance(expression, Name) and not several and expression.name in group.arrays else ""
-    set_text = _set_text(group.dtypes)
+    halves = ("float16", "bfloat16") if form.has_halves and not several and _changes_signs(expression, group) else ()
+    set_text = _set_text((*group.dtypes, *halves))
     signature = "".join(_LETTERS[kind] for kind in group.arrays.values())
     signature += ">" + "".join(_LETTERS[kind] for kind in results)
     return LoopText(comment, group.name, before, inside, set_text, tuple(printer.constants), results, signature, copied)
+
+
+def _changes_signs(expression: Expression, group: Group) -> bool:
+    """Returns whether the result has the bits of an operand but for the sign, so that a half needs no conversion."""
+    if isinstance(expression, Unary):
+        return expression.operator == "-" and _changes_signs(expression.operand, group)
+    if isinstance(expression, Call):
+        return expression.function == "abs" and _changes_signs(expression.arguments[0], group)
+    return isinstance(expression, Name) and group.arrays.get(expression.name) == "element"
 
 
 def _constant_lines(constants: list[Constant], form: Form) -> list[str]:
@@ -164,7 +177,8 @@ def _set_text(dtypes: tuple[str, ...]) -> str:
     if "bool" in left:
         words.append("kBool")
         left.remove("bool")
-    for name, members in (("kIntegral", integral), ("kComplex", ("complex64", "complex128"))):
+    floating = ("float16", "bfloat16", "float32", "float64")
+    for name, members in (("kIntegral", integral), ("kComplex", ("complex64", "complex128")), ("kFloating", floating)):
         if set(members) <= set(left):
             words.append(name)
             left = [dtype for dtype in left if dtype not in members]

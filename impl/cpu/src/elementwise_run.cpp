@@ -278,7 +278,12 @@ void Walk::chunk(int64_t begin, int64_t end) const {
 
 void Elementwise::run(const Loops& loops) const {
     const Tensor& result = shape_source();
-    const Loop loop = compute_ == Dtype::kUnsupported ? nullptr : loops[static_cast<int>(compute_)];
+    const auto loop_of = [&loops](Dtype dtype) {
+        return dtype == Dtype::kUnsupported ? nullptr : loops[static_cast<int>(dtype)];
+    };
+    const bool keeps_half = is_half(promoted_) && loop_of(promoted_) != nullptr;
+    const Loop loop = loop_of(keeps_half ? promoted_ : compute_);
+    const auto computed = [&](Dtype dtype) { return keeps_half && dtype == compute_ ? promoted_ : dtype; };
     if (loop == nullptr) {
         fail(std::string("operands of dtype ") + name_of(promoted_) + " together are not supported",
              diopiDtypeNotSupported);
@@ -291,13 +296,13 @@ void Elementwise::run(const Loops& loops) const {
     for (int k = 0; k < input_count_; ++k) {
         const Input& input = inputs_[k];
         if (input.tensor == nullptr) {
-            walk.add_number(input.number, input.dtype);
+            walk.add_number(input.number, computed(input.dtype));
         } else {
-            walk.add_input(*input.tensor, input.dtype, promoted_);
+            walk.add_input(*input.tensor, computed(input.dtype), promoted_);
         }
     }
     for (int k = 0; k < output_count_; ++k) {
-        walk.add_output(*outputs_[k].tensor, outputs_[k].dtype, promoted_);
+        walk.add_output(*outputs_[k].tensor, computed(outputs_[k].dtype), promoted_);
     }
     walk.prepare();
     parallel_for(result.numel, kGrain, [&](int64_t begin, int64_t end) { walk.chunk(begin, end); });

@@ -4,6 +4,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+
+#include "diopi_cpu/capability.h"
 #endif
 
 namespace diopigen::cpu {
@@ -13,6 +15,33 @@ namespace diopigen::cpu {
 namespace {
 
 constexpr int64_t kLanes = 8;
+constexpr int64_t kFullLanes = 16;
+constexpr __mmask16 kAll = 0xFFFF;  // GCC 12 warns of the operand that a form without a mask does not have
+constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+
+bool has_full_vectors() {
+    static const bool has = capability() == Capability::kAvx512;
+    return has;
+}
+
+// How many elements whole vectors of 512 bits have converted. 512 bits are narrowed as fast as 256.
+__attribute__((target("avx512f"))) int64_t widen_full(const Half* from, float* to, int64_t count) {
+    int64_t i = 0;
+    for (; i + kFullLanes <= count; i += kFullLanes) {
+        const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i));
+        _mm512_storeu_ps(to + i, _mm512_maskz_cvtph_ps(kAll, halves));
+    }
+    return i;
+}
+
+__attribute__((target("avx512f"))) int64_t narrow_full(const float* from, Half* to, int64_t count) {
+    int64_t i = 0;
+    for (; i + kFullLanes <= count; i += kFullLanes) {
+        const __m256i halves = _mm512_maskz_cvtps_ph(kAll, _mm512_loadu_ps(from + i), kNearest);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), halves);
+    }
+    return i;
+}
 
 }  // namespace
 
@@ -24,7 +53,7 @@ bool has_half_instructions() {
 
 // The last few elements go through a full vector too, so that the bits of a NaN do not depend on where it lies.
 __attribute__((target("avx,f16c"))) void widen(const Half* from, float* to, int64_t count) {
-    int64_t i = 0;
+    int64_t i = has_full_vectors() ? widen_full(from, to, count) : 0;
     for (; i + kLanes <= count; i += kLanes) {
         const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
         _mm256_storeu_ps(to + i, _mm256_cvtph_ps(halves));
@@ -39,8 +68,7 @@ __attribute__((target("avx,f16c"))) void widen(const Half* from, float* to, int6
 }
 
 __attribute__((target("avx,f16c"))) void narrow(const float* from, Half* to, int64_t count) {
-    constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
-    int64_t i = 0;
+    int64_t i = has_full_vectors() ? narrow_full(from, to, count) : 0;
     for (; i + kLanes <= count; i += kLanes) {
         const __m128i halves = _mm256_cvtps_ph(_mm256_loadu_ps(from + i), kNearest);
         _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), halves);

@@ -65,7 +65,7 @@ struct Block {
 
 using Loop = void (*)(const Block&);
 
-// A loop per compute dtype; null where the operator has none.
+// A loop per compute dtype; null where the operator has none. A loop of a half itself takes the place of that of float.
 using Loops = std::array<Loop, kDtypeCount>;
 
 // The loops `Kernel::run<T>` for the dtypes of `set`.
@@ -84,6 +84,8 @@ constexpr Loops loops() {
     add(Int16{});
     add(Int32{});
     add(Int64{});
+    add(Half{});
+    add(Bfloat16{});
     add(float{});
     add(double{});
     add(Complex64{});

@@ -36,6 +36,11 @@ struct Half {
     Half() = default;
     DIOPI_HOST_DEVICE explicit Half(float value) : bits(round(value)) {}
     DIOPI_HOST_DEVICE explicit operator float() const { return widen(bits); }
+    DIOPI_HOST_DEVICE static Half from_bits(uint16_t bits) {
+        Half half;
+        half.bits = bits;
+        return half;
+    }
 
   private:
     DIOPI_HOST_DEVICE static uint16_t round(float value) {
@@ -62,6 +67,11 @@ struct Bfloat16 {
     Bfloat16() = default;
     DIOPI_HOST_DEVICE explicit Bfloat16(float value) : bits(round(value)) {}
     DIOPI_HOST_DEVICE explicit operator float() const { return float_of(static_cast<uint32_t>(bits) << 16); }
+    DIOPI_HOST_DEVICE static Bfloat16 from_bits(uint16_t bits) {
+        Bfloat16 half;
+        half.bits = bits;
+        return half;
+    }
 
   private:
     DIOPI_HOST_DEVICE static uint16_t round(float value) {
@@ -72,6 +82,13 @@ struct Bfloat16 {
 #endif
     }
 };
+
+// What concerns the sign alone needs no conversion.
+constexpr uint16_t kHalfSign = 0x8000;
+DIOPI_HOST_DEVICE inline Half operator-(Half x) { return Half::from_bits(x.bits ^ kHalfSign); }
+DIOPI_HOST_DEVICE inline Bfloat16 operator-(Bfloat16 x) { return Bfloat16::from_bits(x.bits ^ kHalfSign); }
+DIOPI_HOST_DEVICE inline Half absolute(Half x) { return Half::from_bits(x.bits & ~kHalfSign); }
+DIOPI_HOST_DEVICE inline Bfloat16 absolute(Bfloat16 x) { return Bfloat16::from_bits(x.bits & ~kHalfSign); }
 
 }  // namespace diopigen::core
 
