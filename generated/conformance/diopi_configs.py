@@ -6643,12 +6643,12 @@ diopi_configs = {
         interface=["CustomizedTest"],
         tag=["diopiEmbeddingRenorm_"],
         dtype=[np.float16, np.float32, np.float64],
-        para=dict(max_norm=[0.5], norm_type=[2]),
+        para=dict(max_norm=[0.5, 0.5], norm_type=[2, 3]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["inout"], "shape": ((4, 3),)},
-                {"ins": ["indices"], "shape": ((3,),), "dtype": [np.int64], "value": ([2, 0, 2],)},
+                {"ins": ["inout"], "shape": ((4, 3), (4, 3))},
+                {"ins": ["indices"], "shape": ((3,), (2,)), "dtype": [np.int64], "value": ([2, 0, 2], [3, 0])},
             ],
         ),
     ),
