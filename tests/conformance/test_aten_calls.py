@@ -60,6 +60,15 @@ def test_a_mode_that_an_overload_fixes_selects_it(interface: Interface) -> None:
     assert ("reflection_pad2d", "replicate") not in modes
 
 
+def test_an_operand_that_is_also_written_needs_a_position(interface: Interface) -> None:
+    cases = {case.id: case for case in cases_of(interface, _function(interface, "diopiBatchNorm"))}
+    called = _called(interface, "diopiBatchNorm")
+    for name, overloads in called.items():
+        has_none = cases[name].arguments.get("running_mean") is None
+        assert ("_native_batch_norm_legit.no_stats" in overloads) <= has_none, name
+    assert any("_native_batch_norm_legit.no_stats" in overloads for overloads in called.values())
+
+
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
