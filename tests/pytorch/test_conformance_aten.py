@@ -221,3 +221,20 @@ def test_droplet_passes_a_sample(torch_droplet: ModuleType, tmp_path: Path) -> N
     code, results = _run(tmp_path, *words, PYTHONPATH=os.pathsep.join(sys.path))
     assert (code, _failures(results)) == (0, [])
     assert results["counts"]["passed"] > 40
+
+
+@pytest.mark.parametrize("function", ["BatchNormBackward", "GroupNormBackward", "NormalInp", "RandomInp", "Sgd"])
+def test_droplet_passes_all_cases_of_functions(torch_droplet: ModuleType, tmp_path: Path, function: str) -> None:
+    words = ["--device", "droplet", "--register", torch_droplet.__name__, "--ops", f"diopi{function}"]
+    code, results = _run(tmp_path, *words, PYTHONPATH=os.pathsep.join(sys.path))
+    assert (code, _failures(results)) == (0, [])
+    assert results["counts"]["passed"] > 10
+
+
+@pytest.mark.slow
+def test_droplet_passes(torch_droplet: ModuleType, tmp_path: Path) -> None:
+    code, results = _run(
+        tmp_path, "--device", "droplet", "--register", torch_droplet.__name__, PYTHONPATH=os.pathsep.join(sys.path)
+    )
+    assert (code, _failures(results)) == (0, [])
+    assert results["counts"]["passed"] > 50_000
