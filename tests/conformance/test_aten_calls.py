@@ -220,6 +220,18 @@ def test_the_pages_name_the_releases_that_were_looked_at() -> None:
             assert release in seen()["releases"], entry.id
 
 
+def test_the_page_of_faults_counts_them_by_release() -> None:
+    page = (Path(__file__).resolve().parents[2] / "generated/docs/pytorch-faults.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| 2.")]
+    assert [row[0] for row in rows] == seen()["releases"]
+    own, compiled, _ = re.split("^# .*$", page, flags=re.MULTILINE)[1:]
+    # No fault began after the first of the releases.
+    _, kernels, meta, compilers, without_number = rows[0]
+    assert int(kernels) + int(meta) == own.count("\n## ")
+    assert int(compilers) == compiled.count("\n## ")
+    assert int(without_number) == (own + compiled).count("\n## ") - (own + compiled).count("\nPublic: ")
+
+
 def test_a_fault_of_a_meta_function_is_excepted_everywhere() -> None:
     result = _result("diopiAddScalar/shape-out/error@add.Scalar_out", "add.Scalar_out", "status")
     changed, used = Excepting("npu").with_known(Results((result,), 0.0, 0, "npu"))
