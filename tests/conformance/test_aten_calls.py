@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from diopigen.cli import cli
@@ -320,3 +322,26 @@ def test_exceptions_are_about_overloads(
     found = with_waivers(cases, read(file, str(file), sink), interface, sink)
     assert sink.has_errors == (excepted is None)
     assert sum(case.waiver is not None for case in found) == (excepted or 0)
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _workflow_commands() -> list[str]:
+    """The lines that the workflow for backends runs, for the last of its parts, and those of the page."""
+    workflow = yaml.safe_load((ROOT / "templates/pages/aten-backend.yml").read_text(encoding="utf-8"))
+    (job,) = workflow["jobs"].values()
+    part = str(job["strategy"]["matrix"]["part"][-1])
+    page = (ROOT / "docs/pytorch-devices.md").read_text(encoding="utf-8")
+    steps = [*job["steps"], *yaml.safe_load(page.rpartition("```yaml\n")[2].partition("```")[0])]
+    return [step["run"].replace("${{ matrix.part }}", part) for step in steps if "run" in step]
+
+
+def test_the_workflow_for_backends_has_options_of_the_command() -> None:
+    commands = [shlex.split(line) for line in _workflow_commands() if line.startswith("diopigen ")]
+    assert [words[:3] for words in commands] == [["diopigen", "conformance", "aten"]] * 2
+    for words in commands:
+        assert words[words.index("--shard") + 1] == "4/4"
+        # Options are parsed before the help is shown.
+        assert CliRunner().invoke(cli, [*words[1:], "--help"]).exit_code == 0
+        assert CliRunner().invoke(cli, [*words[1:], "--devise", "--help"]).exit_code == 2

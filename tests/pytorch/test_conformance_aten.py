@@ -134,8 +134,9 @@ def test_torchvision(tmp_path: Path) -> None:
     }
 
 
-def test_compiled_functions_are_tested(tmp_path: Path) -> None:
-    code, results = _run(tmp_path, "--compile", "eager", "--ops", "diopiRelu", "--only", "sample=4")
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_compiled_functions_are_tested(tmp_path: Path, backend: str) -> None:
+    code, results = _run(tmp_path, "--compile", backend, "--ops", "diopiRelu", "--only", "sample=4")
     assert (code, _failures(results)) == (0, [])
     assert results["counts"]["passed"] > 0
 
