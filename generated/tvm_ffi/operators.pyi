@@ -6066,8 +6066,8 @@ class Operators:
     ) -> T:
         """Fills a tensor with draws from one normal distribution.
 
-        out (result): The draws, in a tensor of any shape; each part of a complex number has the mean and half of the
-            variance. Dtype: floating, complex.
+        out (result): The draws, in a tensor of any shape; of a complex number the real part has the mean, and each
+            part half of the variance. Dtype: floating, complex.
         mean: Mean of the distribution. Default: 0.
         std: Standard deviation of the distribution. Default: 1.
         generator: Where the draws come from.
@@ -6143,8 +6143,8 @@ class Operators:
     ) -> T:
         """Fills a tensor in place with draws from one normal distribution.
 
-        inout (result): Tensor of any shape that is filled; each part of a complex number has the mean and half of the
-            variance. Dtype: floating, complex.
+        inout (result): Tensor of any shape that is filled; of a complex number the real part has the mean, and each
+            part half of the variance. Dtype: floating, complex.
         mean: Mean of the distribution. Default: 0.
         std: Standard deviation of the distribution. Default: 1.
         generator: Where the draws come from.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from diopigen.cli import cli
@@ -58,6 +60,15 @@ def test_a_mode_that_an_overload_fixes_selects_it(interface: Interface) -> None:
     modes = {(case.overload.partition(".")[0], case.arguments.get("mode", "constant")) for case in found}
     assert ("reflection_pad2d", "reflect") in modes
     assert ("reflection_pad2d", "replicate") not in modes
+
+
+def test_an_operand_that_is_also_written_needs_a_position(interface: Interface) -> None:
+    cases = {case.id: case for case in cases_of(interface, _function(interface, "diopiBatchNorm"))}
+    called = _called(interface, "diopiBatchNorm")
+    for name, overloads in called.items():
+        has_none = cases[name].arguments.get("running_mean") is None
+        assert ("_native_batch_norm_legit.no_stats" in overloads) <= has_none, name
+    assert any("_native_batch_norm_legit.no_stats" in overloads for overloads in called.values())
 
 
 @pytest.mark.parametrize(
@@ -211,6 +222,18 @@ def test_the_pages_name_the_releases_that_were_looked_at() -> None:
             assert release in seen()["releases"], entry.id
 
 
+def test_the_page_of_faults_counts_them_by_release() -> None:
+    page = (Path(__file__).resolve().parents[2] / "generated/docs/pytorch-faults.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| 2.")]
+    assert [row[0] for row in rows] == seen()["releases"]
+    own, compiled, _ = re.split("^# .*$", page, flags=re.MULTILINE)[1:]
+    # No fault began after the first of the releases.
+    _, kernels, meta, compilers, without_number = rows[0]
+    assert int(kernels) + int(meta) == own.count("\n## ")
+    assert int(compilers) == compiled.count("\n## ")
+    assert int(without_number) == (own + compiled).count("\n## ") - (own + compiled).count("\nPublic: ")
+
+
 def test_a_fault_of_a_meta_function_is_excepted_everywhere() -> None:
     result = _result("diopiAddScalar/shape-out/error@add.Scalar_out", "add.Scalar_out", "status")
     changed, used = Excepting("npu").with_known(Results((result,), 0.0, 0, "npu"))
@@ -299,3 +322,26 @@ def test_exceptions_are_about_overloads(
     found = with_waivers(cases, read(file, str(file), sink), interface, sink)
     assert sink.has_errors == (excepted is None)
     assert sum(case.waiver is not None for case in found) == (excepted or 0)
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _workflow_commands() -> list[str]:
+    """The lines that the workflow for backends runs, for the last of its parts, and those of the page."""
+    workflow = yaml.safe_load((ROOT / "templates/pages/aten-backend.yml").read_text(encoding="utf-8"))
+    (job,) = workflow["jobs"].values()
+    part = str(job["strategy"]["matrix"]["part"][-1])
+    page = (ROOT / "docs/pytorch-devices.md").read_text(encoding="utf-8")
+    steps = [*job["steps"], *yaml.safe_load(page.rpartition("```yaml\n")[2].partition("```")[0])]
+    return [step["run"].replace("${{ matrix.part }}", part) for step in steps if "run" in step]
+
+
+def test_the_workflow_for_backends_has_options_of_the_command() -> None:
+    commands = [shlex.split(line) for line in _workflow_commands() if line.startswith("diopigen ")]
+    assert [words[:3] for words in commands] == [["diopigen", "conformance", "aten"]] * 2
+    for words in commands:
+        assert words[words.index("--shard") + 1] == "4/4"
+        # Options are parsed before the help is shown.
+        assert CliRunner().invoke(cli, [*words[1:], "--help"]).exit_code == 0
+        assert CliRunner().invoke(cli, [*words[1:], "--devise", "--help"]).exit_code == 2

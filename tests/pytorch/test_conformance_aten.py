@@ -134,8 +134,9 @@ def test_torchvision(tmp_path: Path) -> None:
     }
 
 
-def test_compiled_functions_are_tested(tmp_path: Path) -> None:
-    code, results = _run(tmp_path, "--compile", "eager", "--ops", "diopiRelu", "--only", "sample=4")
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_compiled_functions_are_tested(tmp_path: Path, backend: str) -> None:
+    code, results = _run(tmp_path, "--compile", backend, "--ops", "diopiRelu", "--only", "sample=4")
     assert (code, _failures(results)) == (0, [])
     assert results["counts"]["passed"] > 0
 
@@ -221,3 +222,20 @@ def test_droplet_passes_a_sample(torch_droplet: ModuleType, tmp_path: Path) -> N
     code, results = _run(tmp_path, *words, PYTHONPATH=os.pathsep.join(sys.path))
     assert (code, _failures(results)) == (0, [])
     assert results["counts"]["passed"] > 40
+
+
+@pytest.mark.parametrize("function", ["BatchNormBackward", "GroupNormBackward", "NormalInp", "RandomInp", "Sgd"])
+def test_droplet_passes_all_cases_of_functions(torch_droplet: ModuleType, tmp_path: Path, function: str) -> None:
+    words = ["--device", "droplet", "--register", torch_droplet.__name__, "--ops", f"diopi{function}"]
+    code, results = _run(tmp_path, *words, PYTHONPATH=os.pathsep.join(sys.path))
+    assert (code, _failures(results)) == (0, [])
+    assert results["counts"]["passed"] > 10
+
+
+@pytest.mark.slow
+def test_droplet_passes(torch_droplet: ModuleType, tmp_path: Path) -> None:
+    code, results = _run(
+        tmp_path, "--device", "droplet", "--register", torch_droplet.__name__, PYTHONPATH=os.pathsep.join(sys.path)
+    )
+    assert (code, _failures(results)) == (0, [])
+    assert results["counts"]["passed"] > 50_000

@@ -123,3 +123,14 @@ def test_draws_at_the_ends(droplet: Any) -> None:
     numbers = torch.empty(100_000, dtype=torch.float16, device=droplet)
     assert numbers.random_(1000, 2052).max().item() < 2052
     assert torch.empty(100_000, dtype=torch.int8, device=droplet).random_().min().item() >= 0
+    assert numbers.random_(-2051, -1000).min().item() >= -2051  # which no float16 is
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128], ids=str)
+def test_the_mean_of_complex_numbers_is_real(droplet: Any, dtype: torch.dtype) -> None:
+    """PyTorch's CPU adds it to the imaginary part as well."""
+    torch.manual_seed(0)
+    values = torch.empty(COUNT, dtype=dtype, device=droplet).normal_(5.0, 2.0).cpu()
+    for part, mean in ((values.real, 5.0), (values.imag, 0.0)):
+        assert abs(float(part.mean()) - mean) < 5 * 2**0.5 / COUNT**0.5
+        assert abs(float(part.std()) - 2**0.5) < 0.05

@@ -225,6 +225,54 @@ def test_exceptions_of_indices(name: str, droplet: Any) -> None:
     assert own.type is expected.type
 
 
+def _batch_norm_backward(x: torch.Tensor, is_training: bool) -> Any:
+    statistics = (None,) * 4
+    return torch.ops.aten.native_batch_norm_backward(x, x, None, *statistics, is_training, 1e-5, [True] * 3)
+
+
+def _group_norm_backward(x: torch.Tensor, groups: int, dtype: torch.dtype = torch.float32) -> Any:
+    statistic = torch.ones(4, groups, device=x.device)
+    return torch.ops.aten.native_group_norm_backward(
+        x.to(dtype), x, statistic, statistic, None, 4, 6, 6, groups, [True] * 3
+    )
+
+
+def _max_pool_backward(x: torch.Tensor) -> Any:
+    volume = x[None]
+    indices = torch.full_like(volume[..., :1, :1], 2**40, dtype=torch.int64)
+    return torch.ops.aten.adaptive_max_pool3d_backward(volume[..., :1, :1], volume, indices)
+
+
+def _fused_sgd(x: torch.Tensor, gradients: int, momentum: float) -> None:
+    options = {"weight_decay": 0.1, "lr": 0.1, "dampening": 0, "nesterov": False, "maximize": False}
+    torch.ops.aten._fused_sgd_([x], [x] * gradients, [], momentum=momentum, is_first_step=False, **options)
+
+
+UNCHECKED: dict[str, Callable[[torch.Tensor], Any]] = {
+    "statistics of training": lambda x: _batch_norm_backward(x, True),
+    "statistics of evaluation": lambda x: _batch_norm_backward(x, False),
+    "groups": lambda x: _group_norm_backward(x, 0),
+    "dtype of a gradient": lambda x: _group_norm_backward(x, 2, torch.float64),
+    "dtype of a gradient of means": lambda x: torch.ops.aten._adaptive_avg_pool2d_backward(x[..., :1, :1].double(), x),
+    "indices": _max_pool_backward,
+    "length of a list": lambda x: _fused_sgd(x, 0, 0.0),
+    "length of an optional list": lambda x: _fused_sgd(x, 1, 0.5),
+}
+
+
+@pytest.mark.parametrize("name", UNCHECKED)
+def test_calls_at_which_the_cpu_may_end_the_process(name: str, droplet: Any) -> None:
+    """Such a call is rejected in words: the CPU is not asked for the class of the exception."""
+    words = "are given|at least 1|every index|gradient of|expected dtype|one length"
+    with pytest.raises(RuntimeError, match=words):
+        UNCHECKED[name](torch.ones(4, 6, 2, 3, device=droplet))
+
+
+def test_a_power_is_computed_in_the_promoted_dtype(droplet: Any) -> None:
+    exponents = torch.arange(12, dtype=torch.uint8)
+    agree(lambda d: torch.pow(2, exponents.to(d), out=torch.empty(12, device=d)), droplet)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.bool, torch.complex64], ids=str)
 @pytest.mark.parametrize("beta", [True, 0, 1, 2, 0.5])
 def test_factors_of_outer_products(beta: float, dtype: torch.dtype, droplet: Any) -> None:

@@ -134,11 +134,11 @@ class Pairing:
     """As those of the overload (`ir.aten_model.Overload`)."""
 
     def left(self, function: Function) -> list[Parameter]:
-        """The parameters that have no position."""
+        """The parameters that are read and have no position."""
         used = {position.param.name for position in self.positions if position.param is not None} | self.constants
         used |= {param.count for param in function.params if isinstance(param.count, str)}
         kinds = ("generator", "generators", "context")
-        return [p for p in function.params if p.direction == "in" and p.name not in used and p.type not in kinds]
+        return [p for p in function.params if p.is_read and p.name not in used and p.type not in kinds]
 
 
 class PairingError(Exception):

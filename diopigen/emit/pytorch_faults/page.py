@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
-from diopigen.conformance.aten.known import Known, known, seen
+from diopigen.conformance.aten.known import Known, known, release_of, seen
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.templates import render
 from diopigen.ir.model import Interface
@@ -25,9 +25,17 @@ def emit(interface: Interface, templates: Path) -> Plan:
         "compiled": [_entry(one) for one in entries if one.is_fault and one.compiler],
         "choices": [_entry(one) for one in entries if not one.is_fault],
         "seen": seen(),
+        "counts": [_counts(release) for release in seen()["releases"]],
     }
     text = render(templates, "pytorch_faults/page.md.j2", values)
     return Plan((PlannedFile("docs/pytorch-faults.md", text, _INPUTS, TARGET),))
+
+
+def _counts(release: str) -> tuple[str, int, int, int, int]:
+    """A release, its faults in kernels, in meta functions and in compilers, and those of all that have no number."""
+    faults = [one for one in known() if one.is_fault and one.is_in(release_of(release))]
+    compiled, meta = (sum(map(bool, marks)) for marks in zip(*((f.compiler, f.everywhere) for f in faults), strict=True))
+    return release, len(faults) - compiled - meta, meta, compiled, sum(not one.public for one in faults)
 
 
 def _releases(one: Known) -> str:

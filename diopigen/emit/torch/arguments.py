@@ -196,8 +196,20 @@ class TensorArguments:
         if isinstance(param.dtype, DtypeList):
             mask = dtype_set(param.dtype)
             return [f"{mask}, scalarTypeOf(diopi_dtype_{param.dtype.dtypes[0]})"] if mask else []
+        if promoted := self._promoted(param):
+            return [promoted]
         # Sums of integers are int64; what the caller wants instead is made from them.
         return [f"accumulated({name}.scalar_type())"] if rule is not None and rule[0] == "accumulate" else []
+
+    def _promoted(self, output: Parameter) -> str:
+        """The dtype of a result in whose promotion a number takes part; empty for others. The output of a caller may
+        have another, which the result is cast to."""
+        rule = rule_of(output)
+        operands = [self.binding.arguments.get(name) for name in rule[1]] if rule is not None else []
+        names = [operand.name for operand in operands if operand is not None]
+        has_number = any(operand is not None and operand.type == "Scalar" for operand in operands)
+        is_promoted = rule is not None and rule[0] == "promote" and has_number and len(names) == len(operands)
+        return f"at::result_type({', '.join(names)})" if is_promoted else ""
 
     def _input(self, param: Parameter) -> None:
         argument = self.binding.arguments.get(param.name)
@@ -248,7 +260,7 @@ class TensorArguments:
             rule = rule_of(output)
             if rule is None or param.name not in rule[1]:
                 continue
-            target = f"{self.results[number]}.scalar_type()"
+            target = self._promoted(output) or f"{self.results[number]}.scalar_type()"
             helper = CONVERSIONS.get(rule[0])
             if helper is not None:
                 stored = f"{argument.name}.scalar_type()"

@@ -6621,8 +6621,8 @@ DIOPI_API diopiError_t diopiRandperm(diopiContextHandle_t ctx, diopiTensorHandle
  * @brief Fills a tensor with draws from one normal distribution.
  * @note std.range: std is at least 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] out The draws, in a tensor of any shape; each part of a complex number has the mean and half of the
- *         variance. Dtype: floating, complex.
+ * @param[out] out The draws, in a tensor of any shape; of a complex number the real part has the mean, and each part
+ *         half of the variance. Dtype: floating, complex.
  * @param[in] mean Mean of the distribution. Default: 0.
  * @param[in] std Standard deviation of the distribution. Default: 1.
  * @param[in,out] generator Where the draws come from.
@@ -6688,8 +6688,8 @@ DIOPI_API diopiError_t diopiNormalTensor(diopiContextHandle_t ctx, diopiTensorHa
  * @brief Fills a tensor in place with draws from one normal distribution.
  * @note std.range: std is at least 0 (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
- * @param[out] inout Tensor of any shape that is filled; each part of a complex number has the mean and half of the
- *         variance. Dtype: floating, complex.
+ * @param[out] inout Tensor of any shape that is filled; of a complex number the real part has the mean, and each part
+ *         half of the variance. Dtype: floating, complex.
  * @param[in] mean Mean of the distribution. Default: 0.
  * @param[in] std Standard deviation of the distribution. Default: 1.
  * @param[in,out] generator Where the draws come from.

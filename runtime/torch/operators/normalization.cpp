@@ -146,14 +146,20 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeGroupNormBackward(
     if (input.dim() < 2 || input.size(0) != N || input.size(1) != C) {
         fallBack("the interface reads samples and channels off the shape");
     }
+    TORCH_CHECK(grad_out.scalar_type() == input.scalar_type(), "Expected a gradient of ", input.scalar_type(),
+                ", found ", grad_out.scalar_type());
     const at::ScalarType type = common(input, weight);
+    const at::ScalarType wide = at::toOpMathType(input.scalar_type());
+    for (const at::Tensor* statistic : {&mean, &rstd}) {
+        TORCH_CHECK(at::promoteTypes(statistic->scalar_type(), wide) == wide, "Expected statistics of ", wide,
+                    ", found ", statistic->scalar_type());
+    }
     Call call(input);
     const at::Tensor parameter =
         isDefined(weight) ? *weight : at::empty({C}, input.options().memory_format(at::MemoryFormat::Contiguous));
     Gradient gradInput(true, input, type);
     Gradient gradWeight(output_mask[1], parameter, type);
     Gradient gradBias(output_mask[2], parameter, type);
-    const at::ScalarType wide = at::toOpMathType(input.scalar_type());
     call("diopiGroupNormBackward", diopiGroupNormBackward, gradInput, gradWeight, gradBias, Input(call, grad_out, type),
          Input(call, input, type, kFloating), OptionalInput(call, weight, type),
          Input(call, mean.view({N, group}), wide), Input(call, rstd.view({N, group}), wide), group);

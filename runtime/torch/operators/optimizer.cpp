@@ -39,6 +39,14 @@ class Unscaled {
     std::vector<at::Tensor> own_;
 };
 
+// The functions of the interface have one length for all lists.
+void requireOneLength(at::TensorList parameters, std::initializer_list<at::TensorList> others) {
+    for (const at::TensorList& other : others) {
+        TORCH_CHECK(other.size() == parameters.size(), "Expected lists of one length, but got ", parameters.size(),
+                    " parameters and ", other.size(), " tensors in another list");
+    }
+}
+
 struct Adam {
     double rate;
     double beta1;
@@ -87,6 +95,7 @@ void fusedAdamInplace(at::TensorList self, at::TensorList grads, at::TensorList 
                       at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1, double beta2,
                       double weight_decay, double eps, bool amsgrad, bool maximize, const MaybeTensor& grad_scale,
                       const MaybeTensor& found_inf) {
+    requireOneLength(self, {grads, exp_avgs, exp_avg_sqs, amsgrad ? max_exp_avg_sqs : self, state_steps});
     if (isSkipped(found_inf)) {
         return;
     }
@@ -109,6 +118,7 @@ void fusedAdamwInplace(at::TensorList self, at::TensorList grads, at::TensorList
                        at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1,
                        double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
                        const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
+    requireOneLength(self, {grads, exp_avgs, exp_avg_sqs, amsgrad ? max_exp_avg_sqs : self, state_steps});
     if (isSkipped(found_inf)) {
         return;
     }
@@ -130,11 +140,12 @@ void fusedAdamwInplaceTensorLr(at::TensorList self, at::TensorList grads, at::Te
 void fusedSgdInplace(at::TensorList self, at::TensorList grads, at::TensorList momentum_buffer_list,
                      double weight_decay, double momentum, double lr, double dampening, bool nesterov, bool maximize,
                      bool is_first_step, const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
+    const bool hasVelocity = momentum != 0;
+    requireOneLength(self, {grads, hasVelocity ? momentum_buffer_list : self});
     if (isSkipped(found_inf) || self.empty()) {
         return;
     }
     const Unscaled unscaled(grads, grad_scale);
-    const bool hasVelocity = momentum != 0;
     for (size_t i = 0; i < self.size(); ++i) {
         at::Tensor parameter = self[i];
         at::Tensor gradient = unscaled.gradients()[i];
@@ -171,6 +182,7 @@ void fusedSgdInplaceTensorLr(at::TensorList self, at::TensorList grads, at::Tens
 void fusedAdagradInplace(at::TensorList self, at::TensorList grads, at::TensorList state_sums,
                          at::TensorList state_steps, double lr, double lr_decay, double weight_decay, double eps,
                          bool maximize, const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
+    requireOneLength(self, {grads, state_sums, state_steps});
     if (isSkipped(found_inf)) {
         return;
     }

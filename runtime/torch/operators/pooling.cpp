@@ -54,6 +54,8 @@ at::Tensor& adaptive(const char* name, const at::Tensor& self, at::IntArrayRef o
 
 void runAdaptiveBackward(at::Tensor& gradInput, const at::Tensor& gradOutput, const at::Tensor& self, bool isPlane) {
     at::native::adaptive_pool_empty_output_check(gradOutput, "adaptive_avg_pool_backward");
+    TORCH_CHECK(gradOutput.scalar_type() == self.scalar_type(), "expected dtype ", self.scalar_type(),
+                " for `grad_output` but got dtype ", gradOutput.scalar_type());
     Call call(self);
     Output written(gradInput, self.scalar_type());
     call(isPlane ? "diopiAdaptiveAvgPool2dBackward" : "diopiAdaptiveAvgPool3dBackward",

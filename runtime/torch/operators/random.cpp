@@ -1,4 +1,5 @@
 // Random numbers.
+#include <ATen/Dispatch.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/native/Resize.h>
@@ -20,47 +21,27 @@ namespace {
 
 using Generator = std::optional<at::Generator>;
 
-void requireFloatingNumbers(const at::Tensor& tensor) {
-    if (!isIn(kFloating, tensor.scalar_type())) {
+void requireFloatingNumbers(const at::Tensor& tensor, Dtypes dtypes = kFloating) {
+    if (!isIn(dtypes, tensor.scalar_type())) {
         fallBack("a distribution of floating numbers");
     }
 }
 
-// The largest integer up to which a dtype holds all of them.
-int64_t largestOf(at::ScalarType type) {
-    switch (type) {
-        case at::kBool:
-            return 1;
-        case at::kByte:
-            return std::numeric_limits<uint8_t>::max();
-        case at::kChar:
-            return std::numeric_limits<int8_t>::max();
-        case at::kShort:
-            return std::numeric_limits<int16_t>::max();
-        case at::kInt:
-            return std::numeric_limits<int32_t>::max();
-        case at::kLong:
-            return std::numeric_limits<int64_t>::max();
-        case at::kHalf:
-            return int64_t{1} << 11;
-        case at::kBFloat16:
-            return int64_t{1} << 8;
-        case at::kFloat:
-            return int64_t{1} << 24;
-        case at::kDouble:
-            return int64_t{1} << 53;
-        default:
-            fallBack("integers of this dtype");
-    }
+// Returns whether an integer is in the range of a dtype, which need not hold it exactly.
+bool isInRange(at::ScalarType type, int64_t value) {
+    return AT_DISPATCH_ALL_TYPES_AND3(at::kBool, at::kHalf, at::kBFloat16, type, "isInRange", [&] {
+        using Limits = std::numeric_limits<scalar_t>;
+        const auto number = static_cast<double>(value);
+        return static_cast<double>(Limits::lowest()) <= number && number <= static_cast<double>(Limits::max());
+    });
 }
 
 at::Tensor& fillIntegers(at::Tensor& self, int64_t from, std::optional<int64_t> to, const Generator& generator) {
     at::assert_no_internal_overlap(self);
-    const int64_t largest = largestOf(self.scalar_type());
-    const int64_t smallest = self.scalar_type() == at::kByte || self.scalar_type() == at::kBool ? 0 : -largest;
-    // Bounds that the dtype does not hold, or holds but roughly, PyTorch rejects or moves.
-    if (from < smallest || (to.has_value() && (*to <= from || *to - 1 > largest))) {
-        fallBack("bounds of this dtype");
+    const at::ScalarType type = self.scalar_type();
+    // PyTorch rejects bounds that are out of range.
+    if (!isIn(kNumber | kBool, type) || !isInRange(type, from) || (to.has_value() && !isInRange(type, *to - 1))) {
+        fallBack("integers of this dtype");
     }
     if (self.numel() != 0) {
         Call call(self);
@@ -127,7 +108,7 @@ at::Tensor& uniformInplace(at::Tensor& self, double from, double to, Generator g
 
 at::Tensor& normalInplace(at::Tensor& self, double mean, double std, Generator generator) {
     requireDeviation(std);
-    requireFloatingNumbers(self);
+    requireFloatingNumbers(self, kFloating | kComplex);
     at::assert_no_internal_overlap(self);
     Call call(self);
     call("diopiNormalInp", diopiNormalInp, Output(self), mean, std, call.generator(generator));

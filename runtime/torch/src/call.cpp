@@ -68,7 +68,8 @@ void Call::fail(const char* name, diopiError_t status) {
             }
         }
         throw Failed(c10::str(name, " returns ", static_cast<int>(status), text == nullptr ? "" : ": ",
-                              text == nullptr ? "" : text));
+                              text == nullptr ? "" : text),
+                     status == diopiDtypeNotSupported);
     }
     const char* const word = status == diopiNoImplement ? "diopiNoImplement" : "diopiForceFallbackToCPU";
     noteLeft({name, word});

@@ -5,7 +5,9 @@
 #include <diopigen_torch/kernel.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 #include <typeinfo>
 #include <utility>
 #include <vector>
@@ -16,7 +18,7 @@ namespace diopigen::backend {
 
 namespace {
 
-thread_local std::string failureText;
+thread_local Failed lastFailure{""};
 
 // Libraries and the iterators of PyTorch take no more. Its other kernels do.
 constexpr int64_t kMostDimensions = 64;
@@ -52,6 +54,15 @@ void copyBack(const Written& written) {
         written.original.resize_(written.copy.sizes());
     }
     written.original.copy_(written.copy);
+}
+
+// Returns whether the CPU's kernel checks elements, which it raises an IndexError or a LinAlgError for.
+bool checksElements(std::string_view name) {
+    name.remove_prefix(name.find("::") + 2);
+    constexpr std::array<std::string_view, 8> kBeginnings{"index", "_index",  "_unsafe_index", "take",
+                                                          "put",   "linalg_", "_linalg_",      "cholesky"};
+    return std::any_of(kBeginnings.begin(), kBeginnings.end(),
+                       [&](std::string_view beginning) { return name.substr(0, beginning.size()) == beginning; });
 }
 
 }  // namespace
@@ -142,7 +153,7 @@ void callPlain(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     }
 }
 
-void noteFailure(const Failed& failure) { failureText = failure.what(); }
+void noteFailure(const Failed& failure) { lastFailure = failure; }
 
 void raiseFailure(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     const size_t arguments = op.schema().arguments().size();
@@ -152,7 +163,9 @@ void raiseFailure(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
             return fallBack(op, stack);
         }
     }
-    const std::string text = c10::toString(op.operator_name()) + ": " + std::exchange(failureText, {});
+    const std::string text = c10::toString(op.operator_name()) + ": " + lastFailure.what();
+    // Of other calls kernels of the CPU may end the process: they trust operands that functions of the interface check.
+    TORCH_CHECK(lastFailure.isOfDtype() || checksElements(op.operator_name().name), text);
     const auto first = stack->end() - static_cast<std::ptrdiff_t>(arguments);
     try {
         torch::jit::Stack onCpu = copied({first, stack->end()});

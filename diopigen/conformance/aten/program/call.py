@@ -172,6 +172,8 @@ class AtenCall:
                 found = position.rule(self)
             except IndexError:
                 raise NoSuchCallError(f"'{argument.name}' does not follow from the operands") from None
+            if argument.type == "bool" and argument.is_list:
+                found = found[: argument.length]  # one for each result, of which the function may have more
             is_tensors = argument.is_list and argument.type == "Tensor" and isinstance(found, list)
             return [torch.tensor(float(one), device=self.device) for one in found] if is_tensors else found
         if position.output is not None:

@@ -43,9 +43,14 @@ at::Scalar boundOf(const at::Scalar& bound, at::ScalarType type, Bound side);
 /// The vendor's function failed; what() names it, its status and the library's own text.
 class Failed : public std::runtime_error {
   public:
-    using std::runtime_error::runtime_error;
+    explicit Failed(const std::string& text, bool isOfDtype = false) : runtime_error(text), isOfDtype_(isOfDtype) {}
+    /// Returns whether the dtype of an operand is not one that the function takes.
+    bool isOfDtype() const { return isOfDtype_; }
     /// Throws the same for PyTorch, with the operator that led to the function.
     [[noreturn]] void raise(const char* op, const char* overload) const;
+
+  private:
+    bool isOfDtype_;
 };
 
 /// A tensor that a caller may leave out, as nothing or as an undefined one.

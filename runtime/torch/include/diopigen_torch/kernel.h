@@ -28,7 +28,8 @@ void fallBack(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 void noteReason(std::string reason);
 /// The call with plain tensors: those that are not are replaced by copies, and copied back where they are written.
 void callPlain(const c10::OperatorHandle& op, torch::jit::Stack* stack);
-/// Raises for a call that the function rejected: what the CPU raises if that is an IndexError, else `failure`.
+/// Raises for a call that the function rejected: what the CPU raises where Python has a class for it (IndexError,
+/// NotImplementedError), else `failure`.
 void raiseFailure(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 /// Exception type of the next raiseFailure() of this thread.
 void noteFailure(const Failed& failure);
