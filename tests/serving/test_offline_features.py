@@ -127,10 +127,13 @@ def test_an_adapter_of_low_rank(run: Run, llama: Path, tmp_path: Path) -> None:
     assert tokens(results, 0) == with_adapter
 
 
-@pytest.mark.parametrize("form", ["w4a16", "w8a8"])
+@pytest.mark.parametrize(
+    "form", ["w4a16", "w8a8", "gptq", "awq", "static_float8", "float8 tensor", "float8 channel", "float8 block"]
+)
 def test_quantized_weights(form: str, run: Run, llama: Path, tmp_path: Path) -> None:
     prompts = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
-    model = getattr(quantized_models, f"save_{form}")(llama, tmp_path / form)
+    function, *strategy = form.split()
+    model = getattr(quantized_models, f"save_{function}")(llama, tmp_path / form, *strategy)
     results = run(model=str(tmp_path / form), rounds=[{"prompts": prompts}])
     assert tokens(results) == tiny_models.greedy(model, prompts, 16)
 
