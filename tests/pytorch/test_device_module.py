@@ -18,8 +18,9 @@ def module(droplet: Any) -> ModuleType:
 
 def test_no_exported_name_is_that_of_a_module(module: ModuleType) -> None:
     """Importing a submodule would replace the function that the package exports."""
-    import diopi_torch
     import diopi_torch.dynamo_device  # imports the rest
+
+    import diopi_torch
 
     assert diopi_torch.device() == "droplet"
     assert [name for name in diopi_torch.__all__ if isinstance(getattr(diopi_torch, name), ModuleType)] == []

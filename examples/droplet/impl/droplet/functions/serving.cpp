@@ -118,6 +118,9 @@ diopiError_t diopiScaledFloat8Linear(Context ctx, Out out, In input, In weight, 
     return answer(operators::scaledFloat8Linear(launchAtOnceIfSmall, ctx, out, input, weight, input_scale, weight_scale,
                                                 bias, block));
 }
+diopiError_t diopiArgmax(Context ctx, Out out, In input, const int64_t* dim, bool keepdim) {
+    return answer(operators::argmax(launchAtOnceIfSmall, ctx, out, input, dim, keepdim));
+}
 diopiError_t diopiShardedEmbedding(Context ctx, Out out, In weight, In tokens, int64_t first_token) {
     return answer(operators::shardedEmbedding(launchAtOnceIfSmall, ctx, out, weight, tokens, first_token));
 }
