@@ -13,7 +13,7 @@ import pytest
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs/serving.md"
 PROMPTS = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
 SAMPLED = {"temperature": 0.9, "top_k": 20, "top_p": 0.9, "min_p": 0.01, "repetition_penalty": 1.1, "seed": 5}
-"""What the document names besides greedy decoding."""
+"""Parameters that the document names."""
 
 
 @pytest.mark.parametrize("sampling", [{}, SAMPLED], ids=["greedy", "sampled"])
