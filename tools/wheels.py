@@ -1,6 +1,6 @@
 """Builds the wheels of a release in build/wheels and tries their commands in a new environment.
 
-`python tools/wheels.py` installs diopigen with what it depends on, and the two packages that need torch without it;
+`python tools/wheels.py` installs diopigen with what it depends on, and the packages that need torch without it;
 `--torch` installs torch too, some 200 MB, and imports them. The version of each wheel must be that of the checkout.
 Exit code 1 where a step fails.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build/wheels"
-PROJECTS = {"diopigen": ".", "diopi_torch": "diopi_torch", "diopi_optools": "optools"}
+PROJECTS = {"diopigen": ".", "diopi_torch": "diopi_torch", "diopi_optools": "optools", "vllm_diopi": "vllm_diopi"}
 """The folders of the packages. The module `diopi_ffi` is in the wheel of diopigen."""
 COMMANDS = (
     "diopigen --version",
@@ -24,7 +24,12 @@ COMMANDS = (
     "optools --help",
     "python -c 'import diopi_ffi.library, diopi_ffi.relax_table'",
 )
-WITH_TORCH = ("python -c 'import diopi_torch.graphs, optools.comparing'",)
+WITH_TORCH = (
+    "python -c 'import diopi_torch.graphs, optools.comparing'",
+    # Without a vendor's package there is no device, and vLLM chooses another platform.
+    """python -c 'from importlib.metadata import entry_points as found
+for group in ("platform", "general"): (one,) = found(group=f"vllm.{group}_plugins"); assert one.load()() is None'""",
+)
 
 
 def main() -> int:
@@ -70,7 +75,8 @@ def environment(folder: Path, wheels: dict[str, Path], *, torch: bool) -> Path:
     pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", folder / "bin/python"]
     install: list[str | Path] = [*pip, "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
     run([*install, f"{wheels['diopigen']}[ffi]"], ROOT)
-    run([*install, *([] if torch else ["--no-deps"]), wheels["diopi_torch"], wheels["diopi_optools"]], ROOT)
+    others = [wheel for name, wheel in wheels.items() if name != "diopigen"]
+    run([*install, *([] if torch else ["--no-deps"]), *others], ROOT)
     return folder / "bin"
 
 

@@ -1,6 +1,7 @@
 """Element types as the suite handles them: bytes in memory, numbers in NumPy.
 
-NumPy has no bfloat16, so such a tensor is uint16 in memory (`encode`, `decode`) and float32 for everyone who computes.
+NumPy has no bfloat16 and no float8: such a tensor is uint16 or uint8 in memory (`encode`, `decode`) and float32 for
+everyone who computes.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diopigen.contract.dtypes import kind
+from diopigen.conformance.float8 import float8_bits, float8_values
+from diopigen.contract.dtypes import FLOAT8, kind
 from diopigen.ir.load import known_dtypes
 
 Array = npt.NDArray[Any]
@@ -44,6 +46,8 @@ def encode(values: Array, dtype: str) -> Array:
             return np.asarray(np.asarray(values, dtype=np.bool_).view(np.uint8))
         if dtype == "bfloat16":
             return bfloat16_bits(_nearest_single(values)).reshape(np.shape(values))
+        if dtype in FLOAT8:
+            return float8_bits(values.real, dtype)
         if kind(dtype) == "int" and values.dtype.kind == "f":
             return float_to_int(values, dtype)
         if kind(dtype) != "complex" and values.dtype.kind == "c":
@@ -75,11 +79,13 @@ def float_to_int(values: Array, dtype: str) -> Array:
 
 
 def decode(stored: Array, dtype: str) -> Array:
-    """Elements in memory as numbers: bool_ for bool, float32 for bfloat16, the rest as it is."""
+    """Elements in memory as numbers: bool_ for bool, float32 for bfloat16 and float8, the rest as it is."""
     if dtype == "bool":
         return np.asarray(stored != 0)
     if dtype == "bfloat16":
         return bfloat16_values(stored).reshape(stored.shape)
+    if dtype in FLOAT8:
+        return np.asarray(float8_values(dtype)[stored])
     return stored
 
 

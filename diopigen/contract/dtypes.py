@@ -14,6 +14,9 @@ _CATEGORY = {"bool": 0, "int": 1, "float": 2, "complex": 3}
 MANTISSA = {name: info.digits for name, info in known_dtypes().items() if info.digits}
 """Bits of the significand, the hidden one included."""
 
+FLOAT8 = frozenset(name for name, info in known_dtypes().items() if info.kind == "floating" and info.bytes == 1)
+"""Floating dtypes of one byte, which only functions that name them accept."""
+
 
 def _stored(name: str) -> DtypeInfo:
     """The dtype that bounds the elements of a floating dtype; tfloat32 is stored as float32."""
@@ -21,17 +24,23 @@ def _stored(name: str) -> DtypeInfo:
     return known_dtypes()[info.numpy] if info.numpy in MANTISSA else info
 
 
-def _largest(name: str, digits: int) -> float:
-    return math.ldexp(2.0 - 2.0 ** (1 - digits), 2 ** (_stored(name).exponent - 1) - 1)
+def _largest(info: DtypeInfo) -> float:
+    return info.largest or math.ldexp(2.0 - 2.0 ** (1 - info.digits), 2 ** (info.exponent - 1) - 1)
 
 
-LARGEST = {name: _largest(name, _stored(name).digits) for name in MANTISSA}
+def _limit(info: DtypeInfo) -> float:
+    largest = _largest(info)
+    if info.bytes == 8:
+        return largest
+    half_a_step = math.ldexp(0.5, math.frexp(largest)[1] - info.digits)
+    # A tie is rounded to an even mantissa, which the largest element only has where its last neighbour is NaN.
+    return largest + half_a_step if info.largest else math.nextafter(largest + half_a_step, 0.0)
+
+
+LARGEST = {name: _largest(_stored(name)) for name in MANTISSA}
 """The largest finite element."""
-LIMIT = {
-    name: LARGEST[name] if info.bytes == 8 else math.nextafter(_largest(name, info.digits + 1), 0.0)
-    for name, info in ((name, _stored(name)) for name in MANTISSA)
-}
-"""The largest float64 that does not round to infinity."""
+LIMIT = {name: _limit(_stored(name)) for name in MANTISSA}
+"""The largest float64 that does not round to infinity, or is not limited to the largest number."""
 SMALLEST_NORMAL = {name: 2.0 ** (2 - 2 ** (known_dtypes()[name].exponent - 1)) for name in MANTISSA}
 
 
@@ -88,10 +97,13 @@ def _holds(wide: DtypeInfo, narrow: DtypeInfo) -> bool:
 @cache
 def promote_types(first: str, second: str) -> str:
     """The dtype that holds both, as `torch.promote_types`; it raises for uint16, uint32, uint64 with other integers,
-    which here become the smallest signed dtype that holds both. Empty where there is none: uint64 with a signed dtype.
+    which here become the smallest signed dtype that holds both. Empty where there is none: uint64 with a signed dtype,
+    and float8, with which nothing is computed, with any other.
     """
     if first == second:
         return first
+    if first in FLOAT8 or second in FLOAT8:
+        return ""
     low, high = sorted((first, second), key=category)
     if kind(high) == "complex" and category(low) >= 2:
         return complex_of(promote_types(real_of(low), real_of(high)))

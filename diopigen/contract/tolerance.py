@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import astuple, dataclass
 
-from diopigen.contract.dtypes import MANTISSA, SMALLEST_NORMAL, real_of
+from diopigen.contract.dtypes import FLOAT8, MANTISSA, SMALLEST_NORMAL, real_of
+from diopigen.ir.load import known_dtypes
 
 MULTIPLYING = frozenset({"matmul", "convolution", "attention"})
 """Tolerance classes whose terms are products of operands."""
@@ -17,7 +18,8 @@ ACCUMULATING = MULTIPLYING | {"reduction"}
 """Tolerance classes that add up terms."""
 ELEMENTWISE = frozenset({"rounding", "transcendental", "approximate"})
 """Tolerance classes in which a result depends on a fixed number of operations."""
-HALVES = frozenset({"float16", "bfloat16"})
+HALVES = frozenset(name for name, info in known_dtypes().items() if info.kind == "floating" and info.compute != name)
+"""Dtypes whose elements are computed in float32."""
 ROUNDINGS = 8
 """Roundings of the function that is applied to a term before the sum: NumPy's vector instructions evaluate functions to
 4 units in the last place at worst (8 roundings)."""
@@ -56,6 +58,10 @@ def class_bound(tolerance: str | None, dtype: str, terms: int, precision: str | 
     eps, inner = epsilon(real), inner_epsilon(real)
     smallest = SMALLEST_NORMAL[real_of(dtype)]
     denormal = smallest * 2.0 ** (1 - MANTISSA[real_of(dtype)])
+    if tolerance == "rounding" and real in FLOAT8:
+        return Bound(
+            eps / 2, ROUNDINGS * inner, denormal / 2
+        )  # one rounding: a whole step is a number with another meaning
     if tolerance == "rounding":
         return Bound(eps, eps, 2 * denormal)
     if tolerance in ACCUMULATING:

@@ -95,6 +95,8 @@ class DtypeInfo:
     """Bits of the significand, the hidden one included."""
     exponent: int = 0
     """Bits of the exponent."""
+    largest: int = 0
+    """The largest element of a dtype whose highest exponent is not that of infinity."""
     compute: str = ""
     """The dtype that elements are computed in, as `at::opmath_type`."""
     real: str = ""
@@ -104,6 +106,8 @@ class DtypeInfo:
     """The NumPy dtype of the stored bytes."""
     aten: str = ""
     """The value of `at::ScalarType`."""
+    dlpack: int = 0
+    """The value of DLDataTypeCode, where the kind does not determine it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -259,12 +259,14 @@ def _dtype(node: MappingNode) -> DtypeInfo:
         (node.get("enum") or node).span,
         digits=_number(node.get("digits")),
         exponent=_number(node.get("exponent")),
+        largest=_number(node.get("largest")),
         compute=text("compute") or text("name"),
         real=text("real"),
         complex=text("complex"),
         c=text("c"),
         numpy=text("numpy"),
         aten=text("aten"),
+        dlpack=_number(node.get("dlpack")),
     )
 
 

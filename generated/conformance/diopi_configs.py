@@ -2,8 +2,8 @@
 """The argument recipes of the spec as groups of test cases.
 
 The lists of a group are zipped: the i-th shape of every tensor goes with the i-th value of every argument in `para`,
-and all of them with every dtype. `tag` names the C function. Not in the format: bfloat16, which NumPy lacks; calls
-that must be refused; arrays of tensors.
+and all of them with every dtype. `tag` names the C function. Not in the format: bfloat16 and float8, which NumPy lacks;
+calls that must be refused; arrays of tensors.
 """
 
 import numpy as np
@@ -19900,6 +19900,88 @@ diopi_configs = {
             args=[{"ins": ["input"], "shape": ((2, 6),), "gen_fn": dict(fn="Genfunc.uniform", low=-60, high=60)}],
         ),
     ),
+    "sharded_embedding": dict(
+        name=["sharded_embedding"],
+        interface=["CustomizedTest"],
+        tag=["diopiShardedEmbedding"],
+        dtype=[np.float16, np.float32],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        para=dict(first_token=[5, 0, 0]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["weight"], "shape": ((5, 3), (4, 2), (0, 3))},
+                {
+                    "ins": ["tokens"],
+                    "shape": ((2, 4), (3,), (2,)),
+                    "dtype": [np.int64],
+                    "value": ([[0, 4, 5, 9], [3, 2, 10, 7]], [-1, 4, 3], [0, 1]),
+                },
+            ],
+        ),
+    ),
+    "sharded_embedding_2": dict(
+        name=["sharded_embedding"],
+        interface=["CustomizedTest"],
+        tag=["diopiShardedEmbedding"],
+        dtype=[np.float16, np.float32],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        para=dict(first_token=[0]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["weight"], "shape": ((5, 3),)},
+                {"ins": ["tokens"], "shape": ((),), "dtype": [np.int32], "value": (4,)},
+            ],
+        ),
+    ),
+    "sharded_embedding_3": dict(
+        name=["sharded_embedding"],
+        interface=["CustomizedTest"],
+        tag=["diopiShardedEmbedding"],
+        dtype=[np.float16, np.float32],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        para=dict(first_token=[30]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["weight"], "shape": ((50, 67),)},
+                {
+                    "ins": ["tokens"],
+                    "shape": ((300,),),
+                    "dtype": [np.int64],
+                    "gen_fn": dict(fn="Genfunc.randint", low=0, high=100),
+                },
+            ],
+        ),
+    ),
+    "sharded_embedding_4": dict(
+        name=["sharded_embedding"],
+        interface=["CustomizedTest"],
+        tag=["diopiShardedEmbedding"],
+        dtype=[np.float16, np.float32],
+        atol=0,
+        rtol=0,
+        atol_half=0,
+        rtol_half=0,
+        para=dict(first_token=[0]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["weight"], "shape": ((5, 3),)},
+                {"ins": ["tokens"], "shape": ((0,),), "dtype": [np.int64], "gen_fn": "Genfunc.zeros"},
+            ],
+        ),
+    ),
     "packed_linear": dict(
         name=["packed_linear"],
         interface=["CustomizedTest"],
@@ -20053,6 +20135,252 @@ diopi_configs = {
                 {"ins": ["input_scale"], "shape": ((3, 1), (19, 1))},
                 {"ins": ["weight_scale"], "shape": ((4, 1), (17, 1))},
                 {"ins": ["bias"], "shape": ((4,), (17,))},
+            ],
+        ),
+    ),
+    "gptq_linear": dict(
+        name=["gptq_linear"],
+        interface=["CustomizedTest"],
+        tag=["diopiGptqLinear"],
+        dtype=[np.float16, np.float32],
+        para=dict(bits=[4], zero_offset=[0]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["input"], "shape": ((3, 16),)},
+                {
+                    "ins": ["weight"],
+                    "shape": ((2, 5),),
+                    "dtype": [np.int32],
+                    "value": (
+                        [[1985229328, -19088744, 305419896, -2023406815, 0], [-1, 286331153, 1, -2147483648, 7]],
+                    ),
+                },
+                {"ins": ["scale"], "shape": ((2, 5),), "gen_fn": dict(fn="Genfunc.uniform", low=0.01, high=0.1)},
+            ],
+        ),
+    ),
+    "gptq_linear_2": dict(
+        name=["gptq_linear"],
+        interface=["CustomizedTest"],
+        tag=["diopiGptqLinear"],
+        dtype=[np.float16, np.float32],
+        para=dict(bits=[4], zero_offset=[1]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["input"], "shape": ((2, 2, 16),)},
+                {
+                    "ins": ["weight"],
+                    "shape": ((2, 8),),
+                    "dtype": [np.int32],
+                    "gen_fn": dict(fn="Genfunc.randint", low=-2147483648, high=2147483647),
+                },
+                {"ins": ["scale"], "shape": ((4, 8),), "gen_fn": dict(fn="Genfunc.uniform", low=0.01, high=0.1)},
+                {
+                    "ins": ["zero_point"],
+                    "shape": ((4, 1),),
+                    "dtype": [np.int32],
+                    "value": ([[1985229328], [-19088744], [-1], [0]],),
+                },
+                {"ins": ["bias"], "shape": ((8,),)},
+            ],
+        ),
+    ),
+    "gptq_linear_3": dict(
+        name=["gptq_linear"],
+        interface=["CustomizedTest"],
+        tag=["diopiGptqLinear"],
+        dtype=[np.float16, np.float32],
+        para=dict(bits=[8], zero_offset=[0]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["input"], "shape": ((3, 16),)},
+                {
+                    "ins": ["weight"],
+                    "shape": ((4, 4),),
+                    "dtype": [np.int32],
+                    "gen_fn": dict(fn="Genfunc.randint", low=-2147483648, high=2147483647),
+                },
+                {"ins": ["scale"], "shape": ((1, 4),), "gen_fn": dict(fn="Genfunc.uniform", low=0.001, high=0.01)},
+                {"ins": ["zero_point"], "shape": ((1, 1),), "dtype": [np.int32], "value": ([[-2139062272]],)},
+            ],
+        ),
+    ),
+    "gptq_linear_4": dict(
+        name=["gptq_linear"],
+        interface=["CustomizedTest"],
+        tag=["diopiGptqLinear"],
+        dtype=[np.float16, np.float32],
+        para=dict(bits=[4], zero_offset=[0]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["input"], "shape": ((19, 64),)},
+                {
+                    "ins": ["weight"],
+                    "shape": ((8, 24),),
+                    "dtype": [np.int32],
+                    "gen_fn": dict(fn="Genfunc.randint", low=-2147483648, high=2147483647),
+                },
+                {"ins": ["scale"], "shape": ((3, 24),), "gen_fn": dict(fn="Genfunc.uniform", low=0.01, high=0.1)},
+                {
+                    "ins": ["group_index"],
+                    "shape": ((64,),),
+                    "dtype": [np.int32],
+                    "gen_fn": dict(fn="Genfunc.randint", low=0, high=3),
+                },
+            ],
+        ),
+    ),
+    "gptq_linear_5": dict(
+        name=["gptq_linear"],
+        interface=["CustomizedTest"],
+        tag=["diopiGptqLinear"],
+        dtype=[np.float16, np.float32],
+        para=dict(bits=[4], zero_offset=[0]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["input"], "shape": ((0, 8),)},
+                {"ins": ["weight"], "shape": ((1, 2),), "dtype": [np.int32], "gen_fn": "Genfunc.zeros"},
+                {"ins": ["scale"], "shape": ((1, 2),)},
+            ],
+        ),
+    ),
+    "awq_linear": dict(
+        name=["awq_linear"],
+        interface=["CustomizedTest"],
+        tag=["diopiAwqLinear"],
+        dtype=[np.float16, np.float32],
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["input"], "shape": ((3, 2),)},
+                {"ins": ["weight"], "shape": ((2, 1),), "dtype": [np.int32], "value": ([[1985229328], [-19088744]],)},
+                {"ins": ["scale"], "shape": ((1, 8),), "gen_fn": dict(fn="Genfunc.uniform", low=0.01, high=0.1)},
+                {"ins": ["zero_point"], "shape": ((1, 1),), "dtype": [np.int32], "value": ([[-2023406815]],)},
+            ],
+        ),
+    ),
+    "awq_linear_2": dict(
+        name=["awq_linear"],
+        interface=["CustomizedTest"],
+        tag=["diopiAwqLinear"],
+        dtype=[np.float16, np.float32],
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["input"], "shape": ((2, 2, 12),)},
+                {
+                    "ins": ["weight"],
+                    "shape": ((12, 3),),
+                    "dtype": [np.int32],
+                    "gen_fn": dict(fn="Genfunc.randint", low=-2147483648, high=2147483647),
+                },
+                {"ins": ["scale"], "shape": ((4, 24),), "gen_fn": dict(fn="Genfunc.uniform", low=0.01, high=0.1)},
+                {
+                    "ins": ["zero_point"],
+                    "shape": ((4, 3),),
+                    "dtype": [np.int32],
+                    "gen_fn": dict(fn="Genfunc.randint", low=-2147483648, high=2147483647),
+                },
+                {"ins": ["bias"], "shape": ((24,),)},
+            ],
+        ),
+    ),
+    "awq_linear_3": dict(
+        name=["awq_linear"],
+        interface=["CustomizedTest"],
+        tag=["diopiAwqLinear"],
+        dtype=[np.float16, np.float32],
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["input"], "shape": ((19, 64),)},
+                {
+                    "ins": ["weight"],
+                    "shape": ((64, 2),),
+                    "dtype": [np.int32],
+                    "gen_fn": dict(fn="Genfunc.randint", low=-2147483648, high=2147483647),
+                },
+                {"ins": ["scale"], "shape": ((2, 16),), "gen_fn": dict(fn="Genfunc.uniform", low=0.01, high=0.1)},
+                {
+                    "ins": ["zero_point"],
+                    "shape": ((2, 2),),
+                    "dtype": [np.int32],
+                    "gen_fn": dict(fn="Genfunc.randint", low=-2147483648, high=2147483647),
+                },
+            ],
+        ),
+    ),
+    "awq_linear_4": dict(
+        name=["awq_linear"],
+        interface=["CustomizedTest"],
+        tag=["diopiAwqLinear"],
+        dtype=[np.float16, np.float32],
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["input"], "shape": ((0, 8),)},
+                {"ins": ["weight"], "shape": ((8, 1),), "dtype": [np.int32], "gen_fn": "Genfunc.zeros"},
+                {"ins": ["scale"], "shape": ((1, 8),)},
+                {"ins": ["zero_point"], "shape": ((1, 1),), "dtype": [np.int32], "gen_fn": "Genfunc.zeros"},
+            ],
+        ),
+    ),
+    "quantize_float8_by_token": dict(
+        name=["quantize_float8_by_token"],
+        interface=["CustomizedTest"],
+        tag=["diopiQuantizeFloat8ByToken"],
+        dtype=[np.float16, np.float32],
+        para=dict(group_size=[0, 0, 128, 2, 0]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[{"ins": ["input"], "shape": ((3, 8), (2, 3, 5), (19, 300), (3, 6), (0, 8))}],
+        ),
+    ),
+    "quantize_float8_by_token_2": dict(
+        name=["quantize_float8_by_token"],
+        interface=["CustomizedTest"],
+        tag=["diopiQuantizeFloat8ByToken"],
+        dtype=[np.float16, np.float32],
+        para=dict(group_size=[0, 0]),
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {
+                    "ins": ["input"],
+                    "shape": ((2, 4), (1, 4)),
+                    "value": ([[0, 0, 0, 0], [448, -3.5, 0.25, 17]], [[448, 0.0029296875, 0.0009765625, 25]]),
+                },
+            ],
+        ),
+    ),
+    "quantize_float8": dict(
+        name=["quantize_float8"],
+        interface=["CustomizedTest"],
+        tag=["diopiQuantizeFloat8"],
+        dtype=[np.float16, np.float32],
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["input"], "shape": ((3, 8), (2, 3, 67), (0, 8))},
+                {"ins": ["scale"], "shape": ((1,), (1,), (1,))},
+            ],
+        ),
+    ),
+    "quantize_float8_2": dict(
+        name=["quantize_float8"],
+        interface=["CustomizedTest"],
+        tag=["diopiQuantizeFloat8"],
+        dtype=[np.float16, np.float32],
+        tensor_para=dict(
+            gen_fn="Genfunc.randn",
+            args=[
+                {"ins": ["input"], "shape": ((6,),), "value": ([448, -464, 500, 0.0029296875, 17, 19],)},
+                {"ins": ["scale"], "shape": ((1,),), "value": ([1],)},
             ],
         ),
     ),
@@ -20363,4 +20691,4 @@ diopi_configs = {
 #   diopiStackBallQueryMmcv, diopiStackGroupPointsMmcv, diopiIou3dNms3dMmcv, diopiIou3dNms3dNormalMmcv,
 #   diopiPointsInBoxesPartMmcv, diopiPointsInBoxesAllMmcv, diopiRoiawarePool3dMmcv, diopiRoiPoolMmcv,
 #   diopiDynamicPointToVoxelMmcv, diopiTinShiftMmcv, diopiTinShiftBackwardMmcv, diopiHardVoxelizeMmcv,
-#   diopiGatherOutput, diopiPagedAttentionVarLen, diopiGroupedGemm
+#   diopiGatherOutput, diopiPagedAttentionVarLen, diopiGroupedGemm, diopiScaledFloat8Linear

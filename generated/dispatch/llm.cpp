@@ -347,6 +347,26 @@ diopiError_t diopiGeluAndMul(diopiContextHandle_t ctx, diopiTensorHandle_t out, 
     return dispatch::caught("diopiGeluAndMul");
 }
 
+diopiError_t diopiShardedEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t weight,
+                                   diopiConstTensorHandle_t tokens, int64_t first_token) try {
+    dispatch::Entry& entry = dispatch::entries[contract::kShardedEmbedding];
+    const auto call = [&](dispatch::Function function) {
+        return dispatch::invoke(function, &diopiShardedEmbedding, ctx, out, weight, tokens, first_token);
+    };
+    diopiError_t status = diopiSuccess;
+    if (dispatch::is_served(entry, call, status)) {
+        return status;
+    }
+    contract::OperandList<4> operands;
+    operands.out("out", out);
+    operands.in("weight", weight);
+    operands.in("tokens", tokens);
+    operands.value("first_token", first_token);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
+} catch (...) {
+    return dispatch::caught("diopiShardedEmbedding");
+}
+
 diopiError_t diopiPackedLinear(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                diopiConstTensorHandle_t weight, diopiConstTensorHandle_t scale,
                                diopiConstTensorHandle_t zero_point, diopiConstTensorHandle_t bias, int64_t bits) try {
@@ -412,6 +432,122 @@ diopiError_t diopiScaledInt8Linear(diopiContextHandle_t ctx, diopiTensorHandle_t
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiScaledInt8Linear");
+}
+
+diopiError_t diopiGptqLinear(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                             diopiConstTensorHandle_t weight, diopiConstTensorHandle_t scale,
+                             diopiConstTensorHandle_t zero_point, diopiConstTensorHandle_t group_index,
+                             diopiConstTensorHandle_t bias, int64_t bits, int64_t zero_offset) try {
+    dispatch::Entry& entry = dispatch::entries[contract::kGptqLinear];
+    const auto call = [&](dispatch::Function function) {
+        return dispatch::invoke(function, &diopiGptqLinear, ctx, out, input, weight, scale, zero_point, group_index,
+                                bias, bits, zero_offset);
+    };
+    diopiError_t status = diopiSuccess;
+    if (dispatch::is_served(entry, call, status)) {
+        return status;
+    }
+    contract::OperandList<9> operands;
+    operands.out("out", out);
+    operands.in("input", input);
+    operands.in("weight", weight);
+    operands.in("scale", scale);
+    operands.in("zero_point", zero_point);
+    operands.in("group_index", group_index);
+    operands.in("bias", bias);
+    operands.value("bits", bits);
+    operands.value("zero_offset", zero_offset);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
+} catch (...) {
+    return dispatch::caught("diopiGptqLinear");
+}
+
+diopiError_t diopiAwqLinear(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                            diopiConstTensorHandle_t weight, diopiConstTensorHandle_t scale,
+                            diopiConstTensorHandle_t zero_point, diopiConstTensorHandle_t bias) try {
+    dispatch::Entry& entry = dispatch::entries[contract::kAwqLinear];
+    const auto call = [&](dispatch::Function function) {
+        return dispatch::invoke(function, &diopiAwqLinear, ctx, out, input, weight, scale, zero_point, bias);
+    };
+    diopiError_t status = diopiSuccess;
+    if (dispatch::is_served(entry, call, status)) {
+        return status;
+    }
+    contract::OperandList<6> operands;
+    operands.out("out", out);
+    operands.in("input", input);
+    operands.in("weight", weight);
+    operands.in("scale", scale);
+    operands.in("zero_point", zero_point);
+    operands.in("bias", bias);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
+} catch (...) {
+    return dispatch::caught("diopiAwqLinear");
+}
+
+diopiError_t diopiQuantizeFloat8ByToken(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiTensorHandle_t scale,
+                                        diopiConstTensorHandle_t input, int64_t group_size) try {
+    dispatch::Entry& entry = dispatch::entries[contract::kQuantizeFloat8ByToken];
+    const auto call = [&](dispatch::Function function) {
+        return dispatch::invoke(function, &diopiQuantizeFloat8ByToken, ctx, out, scale, input, group_size);
+    };
+    diopiError_t status = diopiSuccess;
+    if (dispatch::is_served(entry, call, status)) {
+        return status;
+    }
+    contract::OperandList<4> operands;
+    operands.out("out", out);
+    operands.out("scale", scale);
+    operands.in("input", input);
+    operands.value("group_size", group_size);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
+} catch (...) {
+    return dispatch::caught("diopiQuantizeFloat8ByToken");
+}
+
+diopiError_t diopiQuantizeFloat8(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                 diopiConstTensorHandle_t scale) try {
+    dispatch::Entry& entry = dispatch::entries[contract::kQuantizeFloat8];
+    const auto call = [&](dispatch::Function function) {
+        return dispatch::invoke(function, &diopiQuantizeFloat8, ctx, out, input, scale);
+    };
+    diopiError_t status = diopiSuccess;
+    if (dispatch::is_served(entry, call, status)) {
+        return status;
+    }
+    contract::OperandList<3> operands;
+    operands.out("out", out);
+    operands.in("input", input);
+    operands.in("scale", scale);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
+} catch (...) {
+    return dispatch::caught("diopiQuantizeFloat8");
+}
+
+diopiError_t diopiScaledFloat8Linear(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                     diopiConstTensorHandle_t weight, diopiConstTensorHandle_t input_scale,
+                                     diopiConstTensorHandle_t weight_scale, diopiConstTensorHandle_t bias,
+                                     int64_t block) try {
+    dispatch::Entry& entry = dispatch::entries[contract::kScaledFloat8Linear];
+    const auto call = [&](dispatch::Function function) {
+        return dispatch::invoke(function, &diopiScaledFloat8Linear, ctx, out, input, weight, input_scale, weight_scale,
+                                bias, block);
+    };
+    diopiError_t status = diopiSuccess;
+    if (dispatch::is_served(entry, call, status)) {
+        return status;
+    }
+    contract::OperandList<7> operands;
+    operands.out("out", out);
+    operands.in("input", input);
+    operands.in("weight", weight);
+    operands.in("input_scale", input_scale);
+    operands.in("weight_scale", weight_scale);
+    operands.in("bias", bias);
+    operands.value("block", block);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
+} catch (...) {
+    return dispatch::caught("diopiScaledFloat8Linear");
 }
 
 diopiError_t diopiMaskLogitsInp(diopiContextHandle_t ctx, diopiTensorHandle_t logits, diopiConstTensorHandle_t top_k,

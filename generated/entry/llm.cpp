@@ -282,6 +282,21 @@ DIOPI_API diopiError_t diopiGeluAndMul(diopiContextHandle_t ctx, diopiTensorHand
     });
 }
 
+DIOPI_API diopiError_t diopiShardedEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                             diopiConstTensorHandle_t weight, diopiConstTensorHandle_t tokens,
+                                             int64_t first_token) {
+    return guarded("diopiShardedEmbedding", ctx, [&] {
+        require_covered(entry::sharded_embedding != nullptr);
+        OperandList<4> operands;
+        operands.out("out", out);
+        operands.in("weight", weight);
+        operands.in("tokens", tokens);
+        operands.value("first_token", first_token);
+        const Call call(contract::kShardedEmbedding, operands);
+        entry::sharded_embedding({ctx, call.tensor(0), call.tensor(1), call.tensor(2), first_token});
+    });
+}
+
 DIOPI_API diopiError_t diopiPackedLinear(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                          diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
                                          diopiConstTensorHandle_t scale, diopiConstTensorHandle_t zero_point,
@@ -331,6 +346,96 @@ DIOPI_API diopiError_t diopiScaledInt8Linear(diopiContextHandle_t ctx, diopiTens
         const Call call(contract::kScaledInt8Linear, operands);
         entry::scaled_int8_linear(
             {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), call.tensor(5)});
+    });
+}
+
+DIOPI_API diopiError_t diopiGptqLinear(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                       diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
+                                       diopiConstTensorHandle_t scale, diopiConstTensorHandle_t zero_point,
+                                       diopiConstTensorHandle_t group_index, diopiConstTensorHandle_t bias,
+                                       int64_t bits, int64_t zero_offset) {
+    return guarded("diopiGptqLinear", ctx, [&] {
+        require_covered(entry::gptq_linear != nullptr);
+        OperandList<9> operands;
+        operands.out("out", out);
+        operands.in("input", input);
+        operands.in("weight", weight);
+        operands.in("scale", scale);
+        operands.in("zero_point", zero_point);
+        operands.in("group_index", group_index);
+        operands.in("bias", bias);
+        operands.value("bits", bits);
+        operands.value("zero_offset", zero_offset);
+        const Call call(contract::kGptqLinear, operands);
+        entry::gptq_linear({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
+                            call.tensor(5), call.tensor(6), bits, zero_offset});
+    });
+}
+
+DIOPI_API diopiError_t diopiAwqLinear(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                      diopiConstTensorHandle_t weight, diopiConstTensorHandle_t scale,
+                                      diopiConstTensorHandle_t zero_point, diopiConstTensorHandle_t bias) {
+    return guarded("diopiAwqLinear", ctx, [&] {
+        require_covered(entry::awq_linear != nullptr);
+        OperandList<6> operands;
+        operands.out("out", out);
+        operands.in("input", input);
+        operands.in("weight", weight);
+        operands.in("scale", scale);
+        operands.in("zero_point", zero_point);
+        operands.in("bias", bias);
+        const Call call(contract::kAwqLinear, operands);
+        entry::awq_linear(
+            {ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4), call.tensor(5)});
+    });
+}
+
+DIOPI_API diopiError_t diopiQuantizeFloat8ByToken(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                                  diopiTensorHandle_t scale, diopiConstTensorHandle_t input,
+                                                  int64_t group_size) {
+    return guarded("diopiQuantizeFloat8ByToken", ctx, [&] {
+        require_covered(entry::quantize_float8_by_token != nullptr);
+        OperandList<4> operands;
+        operands.out("out", out);
+        operands.out("scale", scale);
+        operands.in("input", input);
+        operands.value("group_size", group_size);
+        const Call call(contract::kQuantizeFloat8ByToken, operands);
+        entry::quantize_float8_by_token({ctx, call.tensor(0), call.tensor(1), call.tensor(2), group_size});
+    });
+}
+
+DIOPI_API diopiError_t diopiQuantizeFloat8(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                           diopiConstTensorHandle_t input, diopiConstTensorHandle_t scale) {
+    return guarded("diopiQuantizeFloat8", ctx, [&] {
+        require_covered(entry::quantize_float8 != nullptr);
+        OperandList<3> operands;
+        operands.out("out", out);
+        operands.in("input", input);
+        operands.in("scale", scale);
+        const Call call(contract::kQuantizeFloat8, operands);
+        entry::quantize_float8({ctx, call.tensor(0), call.tensor(1), call.tensor(2)});
+    });
+}
+
+DIOPI_API diopiError_t diopiScaledFloat8Linear(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                               diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
+                                               diopiConstTensorHandle_t input_scale,
+                                               diopiConstTensorHandle_t weight_scale, diopiConstTensorHandle_t bias,
+                                               int64_t block) {
+    return guarded("diopiScaledFloat8Linear", ctx, [&] {
+        require_covered(entry::scaled_float8_linear != nullptr);
+        OperandList<7> operands;
+        operands.out("out", out);
+        operands.in("input", input);
+        operands.in("weight", weight);
+        operands.in("input_scale", input_scale);
+        operands.in("weight_scale", weight_scale);
+        operands.in("bias", bias);
+        operands.value("block", block);
+        const Call call(contract::kScaledFloat8Linear, operands);
+        entry::scaled_float8_linear({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3),
+                                     call.tensor(4), call.tensor(5), block});
     });
 }
 

@@ -164,6 +164,15 @@ struct GeluAndMulArgs {
 };
 DIOPI_OPTIONAL void gelu_and_mul(const GeluAndMulArgs& args);
 
+struct ShardedEmbeddingArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor weight;
+    Tensor tokens;
+    int64_t first_token;
+};
+DIOPI_OPTIONAL void sharded_embedding(const ShardedEmbeddingArgs& args);
+
 struct PackedLinearArgs {
     diopiContextHandle_t ctx;
     Tensor out;
@@ -194,6 +203,60 @@ struct ScaledInt8LinearArgs {
     Tensor bias;
 };
 DIOPI_OPTIONAL void scaled_int8_linear(const ScaledInt8LinearArgs& args);
+
+struct GptqLinearArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Tensor weight;
+    Tensor scale;
+    Tensor zero_point;
+    Tensor group_index;
+    Tensor bias;
+    int64_t bits;
+    int64_t zero_offset;
+};
+DIOPI_OPTIONAL void gptq_linear(const GptqLinearArgs& args);
+
+struct AwqLinearArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Tensor weight;
+    Tensor scale;
+    Tensor zero_point;
+    Tensor bias;
+};
+DIOPI_OPTIONAL void awq_linear(const AwqLinearArgs& args);
+
+struct QuantizeFloat8ByTokenArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor scale;
+    Tensor input;
+    int64_t group_size;
+};
+DIOPI_OPTIONAL void quantize_float8_by_token(const QuantizeFloat8ByTokenArgs& args);
+
+struct QuantizeFloat8Args {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Tensor scale;
+};
+DIOPI_OPTIONAL void quantize_float8(const QuantizeFloat8Args& args);
+
+struct ScaledFloat8LinearArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Tensor weight;
+    Tensor input_scale;
+    Tensor weight_scale;
+    Tensor bias;
+    int64_t block;
+};
+DIOPI_OPTIONAL void scaled_float8_linear(const ScaledFloat8LinearArgs& args);
 
 struct MaskLogitsInpArgs {
     diopiContextHandle_t ctx;

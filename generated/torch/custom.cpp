@@ -4389,6 +4389,19 @@ struct GeluAndMul {
     }
 };
 
+// diopiShardedEmbedding.
+struct ShardedEmbedding {
+    static void make(const at::Tensor& out, const at::Tensor& weight, const at::Tensor& tokens, int64_t first_token) {}
+
+    static void run(const at::Tensor& out, const at::Tensor& weight, const at::Tensor& tokens, int64_t first_token) {
+        Call call(out);
+        const Written out_written(call, out);
+        const Input weight_read(call, weight);
+        const Input tokens_read(call, tokens);
+        call("diopiShardedEmbedding", diopiShardedEmbedding, out_written, weight_read, tokens_read, first_token);
+    }
+};
+
 // diopiPackedLinear.
 struct PackedLinear {
     static void make(const at::Tensor& out, const at::Tensor& input, const at::Tensor& weight, const at::Tensor& scale,
@@ -4444,6 +4457,95 @@ struct ScaledInt8Linear {
         const OptionalInput bias_read(call, bias);
         call("diopiScaledInt8Linear", diopiScaledInt8Linear, out_written, input_read, weight_read, input_scale_read,
              weight_scale_read, bias_read);
+    }
+};
+
+// diopiGptqLinear.
+struct GptqLinear {
+    static void make(const at::Tensor& out, const at::Tensor& input, const at::Tensor& weight, const at::Tensor& scale,
+                     const std::optional<at::Tensor>& zero_point, const std::optional<at::Tensor>& group_index,
+                     const std::optional<at::Tensor>& bias, int64_t bits, int64_t zero_offset) {}
+
+    static void run(const at::Tensor& out, const at::Tensor& input, const at::Tensor& weight, const at::Tensor& scale,
+                    const std::optional<at::Tensor>& zero_point, const std::optional<at::Tensor>& group_index,
+                    const std::optional<at::Tensor>& bias, int64_t bits, int64_t zero_offset) {
+        Call call(out);
+        const Written out_written(call, out);
+        const Input input_read(call, input);
+        const Input weight_read(call, weight);
+        const Input scale_read(call, scale);
+        const OptionalInput zero_point_read(call, zero_point);
+        const OptionalInput group_index_read(call, group_index);
+        const OptionalInput bias_read(call, bias);
+        call("diopiGptqLinear", diopiGptqLinear, out_written, input_read, weight_read, scale_read, zero_point_read,
+             group_index_read, bias_read, bits, zero_offset);
+    }
+};
+
+// diopiAwqLinear.
+struct AwqLinear {
+    static void make(const at::Tensor& out, const at::Tensor& input, const at::Tensor& weight, const at::Tensor& scale,
+                     const at::Tensor& zero_point, const std::optional<at::Tensor>& bias) {}
+
+    static void run(const at::Tensor& out, const at::Tensor& input, const at::Tensor& weight, const at::Tensor& scale,
+                    const at::Tensor& zero_point, const std::optional<at::Tensor>& bias) {
+        Call call(out);
+        const Written out_written(call, out);
+        const Input input_read(call, input);
+        const Input weight_read(call, weight);
+        const Input scale_read(call, scale);
+        const Input zero_point_read(call, zero_point);
+        const OptionalInput bias_read(call, bias);
+        call("diopiAwqLinear", diopiAwqLinear, out_written, input_read, weight_read, scale_read, zero_point_read,
+             bias_read);
+    }
+};
+
+// diopiQuantizeFloat8ByToken.
+struct QuantizeFloat8ByToken {
+    static void make(const at::Tensor& out, const at::Tensor& scale, const at::Tensor& input, int64_t group_size) {}
+
+    static void run(const at::Tensor& out, const at::Tensor& scale, const at::Tensor& input, int64_t group_size) {
+        Call call(out);
+        const Written out_written(call, out);
+        const Written scale_written(call, scale);
+        const Input input_read(call, input);
+        call("diopiQuantizeFloat8ByToken", diopiQuantizeFloat8ByToken, out_written, scale_written, input_read,
+             group_size);
+    }
+};
+
+// diopiQuantizeFloat8.
+struct QuantizeFloat8 {
+    static void make(const at::Tensor& out, const at::Tensor& input, const at::Tensor& scale) {}
+
+    static void run(const at::Tensor& out, const at::Tensor& input, const at::Tensor& scale) {
+        Call call(out);
+        const Written out_written(call, out);
+        const Input input_read(call, input);
+        const Input scale_read(call, scale);
+        call("diopiQuantizeFloat8", diopiQuantizeFloat8, out_written, input_read, scale_read);
+    }
+};
+
+// diopiScaledFloat8Linear.
+struct ScaledFloat8Linear {
+    static void make(const at::Tensor& out, const at::Tensor& input, const at::Tensor& weight,
+                     const at::Tensor& input_scale, const at::Tensor& weight_scale,
+                     const std::optional<at::Tensor>& bias, int64_t block) {}
+
+    static void run(const at::Tensor& out, const at::Tensor& input, const at::Tensor& weight,
+                    const at::Tensor& input_scale, const at::Tensor& weight_scale,
+                    const std::optional<at::Tensor>& bias, int64_t block) {
+        Call call(out);
+        const Written out_written(call, out);
+        const Input input_read(call, input, kFloat8);
+        const Input weight_read(call, weight, kFloat8);
+        const Input input_scale_read(call, input_scale);
+        const Input weight_scale_read(call, weight_scale, kFloat32 | kFloat8_e8m0fnu);
+        const OptionalInput bias_read(call, bias);
+        call("diopiScaledFloat8Linear", diopiScaledFloat8Linear, out_written, input_read, weight_read, input_scale_read,
+             weight_scale_read, bias_read, block);
     }
 };
 
@@ -5049,6 +5151,7 @@ TORCH_LIBRARY_FRAGMENT(diopi, library) {
         "int head_size, bool is_interleaved=False) -> ()");
     library.def("silu_and_mul(Tensor(a!) out, Tensor input) -> ()");
     library.def("gelu_and_mul(Tensor(a!) out, Tensor input, str approximate=\"none\") -> ()");
+    library.def("sharded_embedding(Tensor(a!) out, Tensor weight, Tensor tokens, int first_token=0) -> ()");
     library.def(
         "packed_linear(Tensor(a!) out, Tensor input, Tensor weight, Tensor scale, Tensor? zero_point=None, "
         "Tensor? bias=None, int bits=4) -> ()");
@@ -5056,6 +5159,17 @@ TORCH_LIBRARY_FRAGMENT(diopi, library) {
     library.def(
         "scaled_int8_linear(Tensor(a!) out, Tensor input, Tensor weight, Tensor input_scale, Tensor weight_scale, "
         "Tensor? bias=None) -> ()");
+    library.def(
+        "gptq_linear(Tensor(a!) out, Tensor input, Tensor weight, Tensor scale, Tensor? zero_point=None, Tensor? "
+        "group_index=None, Tensor? bias=None, int bits=4, int zero_offset=0) -> ()");
+    library.def(
+        "awq_linear(Tensor(a!) out, Tensor input, Tensor weight, Tensor scale, Tensor zero_point, Tensor? "
+        "bias=None) -> ()");
+    library.def("quantize_float8_by_token(Tensor(a!) out, Tensor(b!) scale, Tensor input, int group_size=0) -> ()");
+    library.def("quantize_float8(Tensor(a!) out, Tensor input, Tensor scale) -> ()");
+    library.def(
+        "scaled_float8_linear(Tensor(a!) out, Tensor input, Tensor weight, Tensor input_scale, Tensor "
+        "weight_scale, Tensor? bias=None, int block=128) -> ()");
     library.def("mask_logits_inp(Tensor(a!) logits, Tensor? top_k=None, Tensor? top_p=None, Tensor? min_p=None) -> ()");
     library.def(
         "penalize_logits_inp(Tensor(a!) logits, Tensor prompt_tokens, Tensor output_tokens, Tensor presence, "
@@ -5268,9 +5382,15 @@ TORCH_LIBRARY_IMPL(diopi, PrivateUse1, library) {
     addCustom(library, "rotary_embedding_by_position_inp", &RotaryEmbeddingByPositionInp::run);
     addCustom(library, "silu_and_mul", &SiluAndMul::run);
     addCustom(library, "gelu_and_mul", &GeluAndMul::run);
+    addCustom(library, "sharded_embedding", &ShardedEmbedding::run);
     addCustom(library, "packed_linear", &PackedLinear::run);
     addCustom(library, "quantize_by_token", &QuantizeByToken::run);
     addCustom(library, "scaled_int8_linear", &ScaledInt8Linear::run);
+    addCustom(library, "gptq_linear", &GptqLinear::run);
+    addCustom(library, "awq_linear", &AwqLinear::run);
+    addCustom(library, "quantize_float8_by_token", &QuantizeFloat8ByToken::run);
+    addCustom(library, "quantize_float8", &QuantizeFloat8::run);
+    addCustom(library, "scaled_float8_linear", &ScaledFloat8Linear::run);
     addCustom(library, "mask_logits_inp", &MaskLogitsInp::run);
     addCustom(library, "penalize_logits_inp", &PenalizeLogitsInp::run);
     addCustom(library, "sample_tokens", &SampleTokens::run);
@@ -5474,9 +5594,15 @@ TORCH_LIBRARY_IMPL(diopi, Meta, library) {
     addCustom(library, "rotary_embedding_by_position_inp", &RotaryEmbeddingByPositionInp::make);
     addCustom(library, "silu_and_mul", &SiluAndMul::make);
     addCustom(library, "gelu_and_mul", &GeluAndMul::make);
+    addCustom(library, "sharded_embedding", &ShardedEmbedding::make);
     addCustom(library, "packed_linear", &PackedLinear::make);
     addCustom(library, "quantize_by_token", &QuantizeByToken::make);
     addCustom(library, "scaled_int8_linear", &ScaledInt8Linear::make);
+    addCustom(library, "gptq_linear", &GptqLinear::make);
+    addCustom(library, "awq_linear", &AwqLinear::make);
+    addCustom(library, "quantize_float8_by_token", &QuantizeFloat8ByToken::make);
+    addCustom(library, "quantize_float8", &QuantizeFloat8::make);
+    addCustom(library, "scaled_float8_linear", &ScaledFloat8Linear::make);
     addCustom(library, "mask_logits_inp", &MaskLogitsInp::make);
     addCustom(library, "penalize_logits_inp", &PenalizeLogitsInp::make);
     addCustom(library, "sample_tokens", &SampleTokens::make);

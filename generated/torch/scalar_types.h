@@ -31,6 +31,9 @@ inline constexpr Dtypes kFloat64 = 1U << diopi_dtype_float64;
 inline constexpr Dtypes kComplex32 = 1U << diopi_dtype_complex32;
 inline constexpr Dtypes kComplex64 = 1U << diopi_dtype_complex64;
 inline constexpr Dtypes kComplex128 = 1U << diopi_dtype_complex128;
+inline constexpr Dtypes kFloat8_e4m3fn = 1U << diopi_dtype_float8_e4m3fn;
+inline constexpr Dtypes kFloat8_e5m2 = 1U << diopi_dtype_float8_e5m2;
+inline constexpr Dtypes kFloat8_e8m0fnu = 1U << diopi_dtype_float8_e8m0fnu;
 
 // clang-format off
 // The named sets.
@@ -40,6 +43,7 @@ inline constexpr Dtypes kNumber = kUint8 | kInt8 | kInt16 | kInt32 | kInt64 | kF
 inline constexpr Dtypes kComplex = kComplex64 | kComplex128;
 inline constexpr Dtypes kIndex = kInt32 | kInt64;
 inline constexpr Dtypes kMask = kBool | kUint8;
+inline constexpr Dtypes kFloat8 = kFloat8_e4m3fn | kFloat8_e5m2;
 inline constexpr Dtypes kAnyDtype = kBool | kUint8 | kInt8 | kInt16 | kInt32 | kInt64 | kFloat16 | kBfloat16 | kFloat32 | kFloat64 | kComplex64 | kComplex128;
 // clang-format on
 
@@ -67,6 +71,9 @@ inline constexpr ScalarTypeOfDtype kScalarTypes[] = {
     {c10::ScalarType::ComplexHalf, diopi_dtype_complex32},
     {c10::ScalarType::ComplexFloat, diopi_dtype_complex64},
     {c10::ScalarType::ComplexDouble, diopi_dtype_complex128},
+    {c10::ScalarType::Float8_e4m3fn, diopi_dtype_float8_e4m3fn},
+    {c10::ScalarType::Float8_e5m2, diopi_dtype_float8_e5m2},
+    {c10::ScalarType::Float8_e8m0fnu, diopi_dtype_float8_e8m0fnu},
 };
 
 }  // namespace detail

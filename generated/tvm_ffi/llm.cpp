@@ -225,6 +225,19 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_diopiGeluAndMul(void* handle, const TVMFFIAny* 
     });
 }
 
+TVM_FFI_DLL_EXPORT int __tvm_ffi_diopiShardedEmbedding(void* handle, const TVMFFIAny* args, int32_t arity,
+                                                       TVMFFIAny* result) {
+    return ffi::guarded(ffi::name_of(ffi::Function::kShardedEmbedding), [&] {
+        using Operator = decltype(&diopiShardedEmbedding);
+        ffi::Call call(ffi::Function::kShardedEmbedding, handle, args, arity, 4, result);
+        const auto weight = call.tensor(0, "weight");
+        const auto tokens = call.tensor(1, "tokens");
+        const auto first_token = call.number<int64_t>(2, "first_token");
+        const auto out = call.tensor(3, "out");
+        call.run<Operator>(out, weight, tokens, first_token);
+    });
+}
+
 TVM_FFI_DLL_EXPORT int __tvm_ffi_diopiPackedLinear(void* handle, const TVMFFIAny* args, int32_t arity,
                                                    TVMFFIAny* result) {
     return ffi::guarded(ffi::name_of(ffi::Function::kPackedLinear), [&] {
@@ -265,6 +278,79 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_diopiScaledInt8Linear(void* handle, const TVMFF
         const auto bias = call.tensor(4, "bias");
         const auto out = call.tensor(5, "out");
         call.run<Operator>(out, input, weight, input_scale, weight_scale, bias);
+    });
+}
+
+TVM_FFI_DLL_EXPORT int __tvm_ffi_diopiGptqLinear(void* handle, const TVMFFIAny* args, int32_t arity,
+                                                 TVMFFIAny* result) {
+    return ffi::guarded(ffi::name_of(ffi::Function::kGptqLinear), [&] {
+        using Operator = decltype(&diopiGptqLinear);
+        ffi::Call call(ffi::Function::kGptqLinear, handle, args, arity, 9, result);
+        const auto input = call.tensor(0, "input");
+        const auto weight = call.tensor(1, "weight");
+        const auto scale = call.tensor(2, "scale");
+        const auto zero_point = call.tensor(3, "zero_point");
+        const auto group_index = call.tensor(4, "group_index");
+        const auto bias = call.tensor(5, "bias");
+        const auto bits = call.number<int64_t>(6, "bits");
+        const auto zero_offset = call.number<int64_t>(7, "zero_offset");
+        const auto out = call.tensor(8, "out");
+        call.run<Operator>(out, input, weight, scale, zero_point, group_index, bias, bits, zero_offset);
+    });
+}
+
+TVM_FFI_DLL_EXPORT int __tvm_ffi_diopiAwqLinear(void* handle, const TVMFFIAny* args, int32_t arity, TVMFFIAny* result) {
+    return ffi::guarded(ffi::name_of(ffi::Function::kAwqLinear), [&] {
+        using Operator = decltype(&diopiAwqLinear);
+        ffi::Call call(ffi::Function::kAwqLinear, handle, args, arity, 6, result);
+        const auto input = call.tensor(0, "input");
+        const auto weight = call.tensor(1, "weight");
+        const auto scale = call.tensor(2, "scale");
+        const auto zero_point = call.tensor(3, "zero_point");
+        const auto bias = call.tensor(4, "bias");
+        const auto out = call.tensor(5, "out");
+        call.run<Operator>(out, input, weight, scale, zero_point, bias);
+    });
+}
+
+TVM_FFI_DLL_EXPORT int __tvm_ffi_diopiQuantizeFloat8ByToken(void* handle, const TVMFFIAny* args, int32_t arity,
+                                                            TVMFFIAny* result) {
+    return ffi::guarded(ffi::name_of(ffi::Function::kQuantizeFloat8ByToken), [&] {
+        using Operator = decltype(&diopiQuantizeFloat8ByToken);
+        ffi::Call call(ffi::Function::kQuantizeFloat8ByToken, handle, args, arity, 4, result);
+        const auto input = call.tensor(0, "input");
+        const auto group_size = call.number<int64_t>(1, "group_size");
+        const auto out = call.tensor(2, "out");
+        const auto scale = call.tensor(3, "scale");
+        call.run<Operator>(out, scale, input, group_size);
+    });
+}
+
+TVM_FFI_DLL_EXPORT int __tvm_ffi_diopiQuantizeFloat8(void* handle, const TVMFFIAny* args, int32_t arity,
+                                                     TVMFFIAny* result) {
+    return ffi::guarded(ffi::name_of(ffi::Function::kQuantizeFloat8), [&] {
+        using Operator = decltype(&diopiQuantizeFloat8);
+        ffi::Call call(ffi::Function::kQuantizeFloat8, handle, args, arity, 3, result);
+        const auto input = call.tensor(0, "input");
+        const auto scale = call.tensor(1, "scale");
+        const auto out = call.tensor(2, "out");
+        call.run<Operator>(out, input, scale);
+    });
+}
+
+TVM_FFI_DLL_EXPORT int __tvm_ffi_diopiScaledFloat8Linear(void* handle, const TVMFFIAny* args, int32_t arity,
+                                                         TVMFFIAny* result) {
+    return ffi::guarded(ffi::name_of(ffi::Function::kScaledFloat8Linear), [&] {
+        using Operator = decltype(&diopiScaledFloat8Linear);
+        ffi::Call call(ffi::Function::kScaledFloat8Linear, handle, args, arity, 7, result);
+        const auto input = call.tensor(0, "input");
+        const auto weight = call.tensor(1, "weight");
+        const auto input_scale = call.tensor(2, "input_scale");
+        const auto weight_scale = call.tensor(3, "weight_scale");
+        const auto bias = call.tensor(4, "bias");
+        const auto block = call.number<int64_t>(5, "block");
+        const auto out = call.tensor(6, "out");
+        call.run<Operator>(out, input, weight, input_scale, weight_scale, bias, block);
     });
 }
 

@@ -11694,6 +11694,25 @@ class Operators:
         C1: the rows of input have two halves (else diopiErrorOccurred).
         """
 
+    def sharded_embedding(
+        self,
+        weight: T,
+        tokens: Tensor,
+        first_token: int = 0,
+        *,
+        out: T | None = None,
+    ) -> T:
+        """Rows of a table that has a part of a vocabulary, looked up by token; zeros for the tokens of other devices.
+
+        out (result): One row for every token. Dtype: same(weight). Shape: [*tokens, D].
+        weight: Rows of the tokens from first_token on, [tokens of this device, hidden_size]. Dtype: float16,
+            bfloat16, float32. Shape: [V, D].
+        tokens: Tokens, of this device or not. Dtype: index. Shape: [*tokens].
+        first_token: The token of the first row. Default: 0.
+
+        first_token.range: first_token is at least 0 (else diopiErrorOccurred).
+        """
+
     def packed_linear(
         self,
         input: T,
@@ -11757,6 +11776,134 @@ class Operators:
             one_of(list(1), list(N, 1)).
         bias: Added to each row of products; null adds nothing. Dtype: float16, bfloat16, float32. Shape: [N]. May be
             null. Default: null.
+        """
+
+    def gptq_linear(
+        self,
+        input: T,
+        weight: Tensor,
+        scale: Tensor,
+        zero_point: Tensor | None = None,
+        group_index: Tensor | None = None,
+        bias: Tensor | None = None,
+        bits: int = 4,
+        zero_offset: int = 0,
+        *,
+        out: T | None = None,
+    ) -> T:
+        """PackedLinear with weights as GPTQ stores them, packed along in_features: input @ ((weight - zero) * scale) +
+        bias.
+
+        out (result): Products, [tokens, out_features]. Dtype: same(input). Shape: [*tokens, C].
+        input: Activations, [tokens, in_features]. Dtype: float16, bfloat16, float32. Shape: [*tokens, K].
+        weight: Weights, [in_features * bits / 32, out_features]: unsigned integers, the first of each word in its
+            lowest bits. Dtype: int32. Shape: [W, C].
+        scale: Factor on the weights of each group in a column, [groups, out_features]. Dtype: same(input). Shape: [G,
+            C].
+        zero_point: Zero of each group, [groups, out_features * bits / 32], packed along the columns; null stands for
+            2 ** (bits - 1). Dtype: int32. Shape: [G, Z]. May be null. Default: null.
+        group_index: The group of each row of weights, [in_features]; null for groups of neighbouring rows, all of one
+            size. Dtype: int32. Shape: [K]. May be null. Default: null.
+        bias: Added to each row of products; null adds nothing. Dtype: same(input). Shape: [C]. May be null. Default:
+            null.
+        bits: Bits of a weight, 4 or 8. Default: 4.
+        zero_offset: Added to each stored zero; 1 for the first version of the format. Default: 0.
+
+        bits.range: bits is at least 4 and at most 8 (else diopiErrorOccurred).
+        zero_offset.range: zero_offset is at least 0 and at most 1 (else diopiErrorOccurred).
+        C1: bits is 4 or 8 (else diopiErrorOccurred).
+        C2: the columns of weight hold in_features weights (else diopiErrorOccurred).
+        C3: groups without an index divide in_features (else diopiErrorOccurred).
+        C4: zero_point holds a zero for each column of weight (else diopiErrorOccurred).
+        C5: every row of weights has a group of scale (else diopiErrorOccurred).
+        """
+
+    def awq_linear(
+        self,
+        input: T,
+        weight: Tensor,
+        scale: Tensor,
+        zero_point: Tensor,
+        bias: Tensor | None = None,
+        *,
+        out: T | None = None,
+    ) -> T:
+        """PackedLinear of 4 bits with weights as AWQ stores them, packed along out_features: input @ ((weight - zero) *
+        scale) + bias.
+
+        out (result): Products, [tokens, out_features]. Dtype: same(input). Shape: [*tokens, C].
+        input: Activations, [tokens, in_features]. Dtype: float16, bfloat16, float32. Shape: [*tokens, K].
+        weight: Weights, [in_features, out_features / 8]: a word has columns 0, 2, 4, 6, 1, 3, 5 and 7 of eight from
+            its lowest bits on. Dtype: int32. Shape: [K, W].
+        scale: Factor on each group of in_features / groups neighbouring weights of a column, [groups, out_features].
+            Dtype: same(input). Shape: [G, C].
+        zero_point: Zero of each group, [groups, out_features / 8], in words of the same order. Dtype: int32. Shape:
+            [G, W].
+        bias: Added to each row of products; null adds nothing. Dtype: same(input). Shape: [C]. May be null. Default:
+            null.
+
+        C1: the rows of weight hold out_features weights (else diopiErrorOccurred).
+        C2: groups divide in_features (else diopiErrorOccurred).
+        """
+
+    def quantize_float8_by_token(
+        self,
+        input: T,
+        group_size: int = 0,
+        *,
+        out: T | None = None,
+        scale: T | None = None,
+    ) -> tuple[T, T]:
+        """Quantizes each row, or each group of a row, to float8 by its largest magnitude: input is close to out * scale.
+
+        out (result): Numbers next to input / scale, of two the even one, in the range of the dtype. Dtype: float8.
+            Shape: same(input).
+        scale (result): Largest magnitude of each group divided by the largest number of the dtype, [tokens, groups];
+            0 for a group of zeros. Dtype: float32. Shape: join(head(input, rank(input) - 1), list(where(group_size ==
+            0, 1, ceil_div(K, max(group_size, 1))))).
+        input: Activations, [tokens, features]. Dtype: float16, bfloat16, float32. Shape: [*tokens, K].
+        group_size: Features of a group, fewer in the last one; 0 for whole rows. Default: 0.
+
+        group_size.range: group_size is at least 0 (else diopiErrorOccurred).
+        """
+
+    def quantize_float8(self, input: T, scale: Tensor, *, out: T | None = None) -> T:
+        """Quantizes to float8 with a scale that is known: input / scale, limited to the range of the dtype.
+
+        out (result): Numbers next to input / scale, of two the even one, in the range of the dtype. Dtype: float8.
+            Shape: same(input).
+        input: Activations. Dtype: float16, bfloat16, float32.
+        scale: Scale of all elements, not 0. Dtype: float32. Shape: [1].
+        """
+
+    def scaled_float8_linear(
+        self,
+        input: T,
+        weight: Tensor,
+        input_scale: Tensor,
+        weight_scale: Tensor,
+        bias: Tensor | None = None,
+        block: int = 128,
+        *,
+        out: T | None = None,
+    ) -> T:
+        """Linear layer of float8 activations and weights with scales: (input * input_scale) @ (weight * weight_scale).T
+        + bias.
+
+        out (result): Products, [tokens, out_features]. Dtype: float16, bfloat16, float32. Shape: [*tokens, N].
+        input: Activations, [tokens, in_features]. Dtype: float8. Shape: [*tokens, K].
+        weight: Weights, [out_features, in_features]. Dtype: float8. Shape: [N, K].
+        input_scale: Scale of all activations, [1], of each token, [tokens, 1], or of each block of a token, [tokens,
+            in_features / block]. Dtype: float32. Shape: one_of(list(1), join(head(input, rank(input) - 1), list(1)),
+            join(head(input, rank(input) - 1), list(ceil_div(K, block)))).
+        weight_scale: Scale of all weights, [1], of each output channel, [out_features, 1], or of each square block,
+            [out_features / block, in_features / block]. Dtype: float32, float8_e8m0fnu. Shape: one_of(list(1),
+            list(N, 1), list(ceil_div(N, block), ceil_div(K, block))).
+        bias: Added to each row of products; null adds nothing. Dtype: float16, bfloat16, float32. Shape: [N]. May be
+            null. Default: null.
+        block: Features of a block; the last one may have fewer. Default: 128.
+
+        block.range: block is at least 1 (else diopiErrorOccurred).
         """
 
     def mask_logits_inp(

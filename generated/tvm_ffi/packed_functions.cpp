@@ -560,9 +560,15 @@ DIOPIGEN_SAFE_CALL(diopiResidualRMSNormInp);
 DIOPIGEN_SAFE_CALL(diopiRotaryEmbeddingByPositionInp);
 DIOPIGEN_SAFE_CALL(diopiSiluAndMul);
 DIOPIGEN_SAFE_CALL(diopiGeluAndMul);
+DIOPIGEN_SAFE_CALL(diopiShardedEmbedding);
 DIOPIGEN_SAFE_CALL(diopiPackedLinear);
 DIOPIGEN_SAFE_CALL(diopiQuantizeByToken);
 DIOPIGEN_SAFE_CALL(diopiScaledInt8Linear);
+DIOPIGEN_SAFE_CALL(diopiGptqLinear);
+DIOPIGEN_SAFE_CALL(diopiAwqLinear);
+DIOPIGEN_SAFE_CALL(diopiQuantizeFloat8ByToken);
+DIOPIGEN_SAFE_CALL(diopiQuantizeFloat8);
+DIOPIGEN_SAFE_CALL(diopiScaledFloat8Linear);
 DIOPIGEN_SAFE_CALL(diopiMaskLogitsInp);
 DIOPIGEN_SAFE_CALL(diopiPenalizeLogitsInp);
 DIOPIGEN_SAFE_CALL(diopiSampleTokens);
@@ -1130,9 +1136,15 @@ constexpr Entry entries[] = {
     {"diopiRotaryEmbeddingByPositionInp", &__tvm_ffi_diopiRotaryEmbeddingByPositionInp},
     {"diopiSiluAndMul", &__tvm_ffi_diopiSiluAndMul},
     {"diopiGeluAndMul", &__tvm_ffi_diopiGeluAndMul},
+    {"diopiShardedEmbedding", &__tvm_ffi_diopiShardedEmbedding},
     {"diopiPackedLinear", &__tvm_ffi_diopiPackedLinear},
     {"diopiQuantizeByToken", &__tvm_ffi_diopiQuantizeByToken},
     {"diopiScaledInt8Linear", &__tvm_ffi_diopiScaledInt8Linear},
+    {"diopiGptqLinear", &__tvm_ffi_diopiGptqLinear},
+    {"diopiAwqLinear", &__tvm_ffi_diopiAwqLinear},
+    {"diopiQuantizeFloat8ByToken", &__tvm_ffi_diopiQuantizeFloat8ByToken},
+    {"diopiQuantizeFloat8", &__tvm_ffi_diopiQuantizeFloat8},
+    {"diopiScaledFloat8Linear", &__tvm_ffi_diopiScaledFloat8Linear},
     {"diopiMaskLogitsInp", &__tvm_ffi_diopiMaskLogitsInp},
     {"diopiPenalizeLogitsInp", &__tvm_ffi_diopiPenalizeLogitsInp},
     {"diopiSampleTokens", &__tvm_ffi_diopiSampleTokens},

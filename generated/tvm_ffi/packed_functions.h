@@ -563,16 +563,22 @@ enum class Function : int {
     kRotaryEmbeddingByPositionInp,
     kSiluAndMul,
     kGeluAndMul,
+    kShardedEmbedding,
     kPackedLinear,
     kQuantizeByToken,
     kScaledInt8Linear,
+    kGptqLinear,
+    kAwqLinear,
+    kQuantizeFloat8ByToken,
+    kQuantizeFloat8,
+    kScaledFloat8Linear,
     kMaskLogitsInp,
     kPenalizeLogitsInp,
     kSampleTokens,
     kSpMM,
 };
 
-constexpr size_t function_count = 558;
+constexpr size_t function_count = 564;
 
 /// The name of the C function.
 const char* name_of(Function function);

@@ -1,6 +1,7 @@
 #include "view.h"
 
 #include <diopigen/dtypes.h>
+#include <diopigen/float8.h>
 #include <diopigen/half.h>
 
 #include <cmath>
@@ -37,7 +38,7 @@ uint16_t toBfloat16(double value) { return bfloat16OfFloat(static_cast<float>(th
 
 bool isFloatingDtype(diopiDtype_t dtype) {
     return dtype == diopi_dtype_float16 || dtype == diopi_dtype_bfloat16 || dtype == diopi_dtype_float32 ||
-           dtype == diopi_dtype_float64;
+           dtype == diopi_dtype_float64 || dtype == diopi_dtype_float8_e4m3fn || dtype == diopi_dtype_float8_e5m2;
 }
 
 double withMantissa(double value, int bits) {
@@ -116,6 +117,10 @@ double View::real(int64_t index) const {
             return floatOfHalf(load<uint16_t>(from));
         case diopi_dtype_bfloat16:
             return floatOfBfloat16(load<uint16_t>(from));
+        case diopi_dtype_float8_e4m3fn:
+            return floatOfFloat8(Float8::e4m3fn, load<uint8_t>(from));
+        case diopi_dtype_float8_e5m2:
+            return floatOfFloat8(Float8::e5m2, load<uint8_t>(from));
         case diopi_dtype_float32:
         case diopi_dtype_complex64:
             return load<float>(from);
@@ -136,6 +141,10 @@ void View::setReal(int64_t index, double value) const {
             return store(to, toFloat16(value));
         case diopi_dtype_bfloat16:
             return store(to, toBfloat16(value));
+        case diopi_dtype_float8_e4m3fn:
+            return store(to, float8OfFloat(Float8::e4m3fn, static_cast<float>(value)));
+        case diopi_dtype_float8_e5m2:
+            return store(to, float8OfFloat(Float8::e5m2, static_cast<float>(value)));
         case diopi_dtype_float32:
         case diopi_dtype_complex64:
             return store(to, static_cast<float>(value));

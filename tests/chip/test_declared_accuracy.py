@@ -121,7 +121,7 @@ BAD = {
     "no float": (
         "- dtypes: [int32]\n    flush_denormals: true",
         "9:14: error[unknown-word]: an entry of 'dtypes' cannot be 'int32' "
-        "(use one of: float16, bfloat16, tfloat32, float32, float64)",
+        "(use one of: float16, bfloat16, tfloat32, float32, float64, float8_e4m3fn, float8_e5m2, float8_e8m0fnu)",
     ),
 }
 

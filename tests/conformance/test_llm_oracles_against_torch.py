@@ -218,6 +218,69 @@ def _packed(a: Arguments) -> dict[str, Any]:
     return {"out": F.linear(a.input, (grouped * a.scale[..., None]).flatten(-2), a.bias)}
 
 
+def _gptq(a: Arguments) -> dict[str, Any]:
+    """The dequantized weight, row by row of its groups, and a linear layer of it."""
+    levels, depth = _fields(a.weight.T, a.bits).T, a.input.shape[-1]
+    zeros = torch.full_like(a.scale, 1 << (a.bits - 1))
+    if a.zero_point is not None:
+        zeros = _fields(a.zero_point, a.bits) + a.zero_offset
+    group = a.group_index
+    if group is None:
+        group = torch.arange(len(a.scale)).repeat_interleave(depth // max(len(a.scale), 1))
+    weight = torch.stack([(levels[i] - zeros[g]) * a.scale[g] for i, g in enumerate(group.tolist())])
+    return {"out": F.linear(a.input, weight.T, a.bias)}
+
+
+def _awq(a: Arguments) -> dict[str, Any]:
+    """The layer of the weight that AutoAWQ's unpack_awq and reverse_awq_order make."""
+
+    def unpacked(words: Any) -> Any:
+        fields = _fields(words, 4)
+        order = torch.arange(fields.shape[-1]).view(-1, 8)[:, [0, 4, 1, 5, 2, 6, 3, 7]].flatten()
+        return fields[:, order]
+
+    length = len(a.weight) // max(len(a.scale), 1)
+    zeros, scale = (one.repeat_interleave(length, 0) for one in (unpacked(a.zero_point), a.scale))
+    return {"out": F.linear(a.input, ((unpacked(a.weight) - zeros) * scale).T, a.bias)}
+
+
+def _float8_by_token(a: Arguments) -> dict[str, Any]:
+    largest = torch.finfo(getattr(torch, a.call.dtype("out"))).max
+    groups = [one.abs().amax(-1, keepdim=True) for one in a.input.split(a.group_size or a.input.shape[-1], -1)]
+    scale = torch.cat(groups, -1) / largest
+    parts = a.input.split(a.group_size or a.input.shape[-1], -1)
+    levels = [torch.where(scale[..., [i]] == 0, 0.0, part / scale[..., [i]]) for i, part in enumerate(parts)]
+    return {"out": torch.cat(levels, -1), "scale": scale}
+
+
+def _float8(a: Arguments) -> dict[str, Any]:
+    largest = torch.finfo(getattr(torch, a.call.dtype("out"))).max
+    return {"out": (a.input / a.scale).clamp(-largest, largest)}
+
+
+def _float8_linear(a: Arguments) -> dict[str, Any]:
+    """The layer of dequantized operands: each scale stands for the elements of its tile."""
+
+    def dequantized(values: Any, scale: Any, rows: int) -> Any:
+        full = scale.expand(1, 1) if scale.numel() == 1 else scale
+        if full.dim() > 1 and full.shape[-2] not in (1, values.shape[-2]):
+            full = full.repeat_interleave(rows, -2)[..., : values.shape[-2], :]
+        if full.shape[-1] > 1:
+            full = full.repeat_interleave(a.block, -1)[..., : values.shape[-1]]
+        return values * full
+
+    x = dequantized(a.input, a.input_scale, 1)
+    return {"out": F.linear(x, dequantized(a.weight, a.weight_scale, a.block), a.bias)}
+
+
+def _sharded(a: Arguments) -> dict[str, Any]:
+    rows = a.tokens - a.first_token
+    is_here = (rows >= 0) & (rows < len(a.weight))
+    out = torch.zeros(*rows.shape, a.weight.shape[1], dtype=torch.float64)
+    out[is_here] = a.weight[rows[is_here]]
+    return {"out": out}
+
+
 def _quantized(a: Arguments) -> dict[str, Any]:
     scale = a.input.abs().amax(-1, keepdim=True) / 127
     return {"out": torch.where(scale == 0, 0, a.input / scale).round().nan_to_num(), "scale": scale}
@@ -248,6 +311,12 @@ TORCH: dict[str, Reference] = {
     "PackedLinear": _packed,
     "QuantizeByToken": _quantized,
     "ScaledInt8Linear": _scaled,
+    "GptqLinear": _gptq,
+    "AwqLinear": _awq,
+    "QuantizeFloat8ByToken": _float8_by_token,
+    "QuantizeFloat8": _float8,
+    "ScaledFloat8Linear": _float8_linear,
+    "ShardedEmbedding": _sharded,
 }
 
 

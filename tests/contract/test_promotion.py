@@ -41,7 +41,11 @@ TABLE = [
     for row in GOLDEN.split("\n")[1:-1]
 ]
 NAMES = [row[i] for i, row in enumerate(TABLE)]
+FLOAT8 = ["float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu"]
+"""Promoted with themselves only."""
 PAIRS = {(a, b): TABLE[i][j] for i, a in enumerate(NAMES) for j, b in enumerate(NAMES)}
+PAIRS |= {pair: "" for a in FLOAT8 for b in NAMES for pair in ((a, b), (b, a))}
+PAIRS |= {(a, b): a if a == b else "" for a in FLOAT8 for b in FLOAT8}
 # Operands with their ranks, None for a number, and the dtype of the result in PyTorch (torch.result_type).
 OPERANDS = [
     ((("int64", 1), ("float16", 0)), "float16"),
@@ -60,7 +64,7 @@ OPERANDS = [
 
 
 def test_the_table_is_of_all_dtypes() -> None:
-    assert sorted(NAMES) == sorted(known_dtypes())
+    assert sorted([*NAMES, *FLOAT8]) == sorted(known_dtypes())
     assert all(len(row) == len(NAMES) for row in TABLE)
 
 
@@ -82,10 +86,11 @@ def test_the_table_is_that_of_torch() -> None:
         try:
             promoted = torch.promote_types(getattr(torch, first), getattr(torch, second))
         except RuntimeError:
+            assert not expected or "uint" in first + second, (first, second)
             continue
         defined += 1
         assert str(promoted) == f"torch.{expected}", (first, second)
-    assert defined == 196  # of 256
+    assert defined == 199  # of 361
 
 
 def program(tmp_path: Path, body: str) -> list[str]:
@@ -135,9 +140,45 @@ def test_ranges_follow_from_digits_and_exponents() -> None:
     for name in ("float16", "float32", "float64"):
         assert LARGEST[name] == float(np.finfo(name).max)
         assert SMALLEST_NORMAL[name] == float(np.finfo(name).tiny)
-    for name in ("float16", "bfloat16", "float32"):
+    assert [LARGEST[name] for name in FLOAT8] == [448, 57344, 2.0**127]
+    for name in ("float16", "bfloat16", "float32", "float8_e5m2"):
         for number, isfinite in ((LIMIT[name], True), (math.nextafter(LIMIT[name], math.inf), False)):
             assert bool(np.isfinite(decode(encode(np.array([number]), name), name))[0]) is isfinite, name
+
+
+@pytest.mark.parametrize("name", FLOAT8)
+def test_numbers_of_one_byte_are_those_of_torch(name: str, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="torch is an optional extra: pip install 'diopigen[torch]'")
+    numbers = decode(np.arange(256, dtype=np.uint8), name).astype(np.float64)
+    ordered = np.unique(numbers[np.isfinite(numbers)])
+    between = (ordered[1:] + ordered[:-1]) / 2
+    near = [np.nextafter(between, side).astype(np.float32) for side in (-np.inf, np.inf)]
+    drawn = np.random.default_rng(0).standard_normal(4096) * 2.0 ** np.random.default_rng(1).uniform(-30, 30, 4096)
+    edges = [0.0, -0.0, 464, 465, 61439, 61440, np.inf, -np.inf, np.nan, 3e38]
+    values = np.concatenate([between, *near, drawn, edges]).astype(np.float32)
+    dtype = getattr(torch, name)
+    assert np.array_equal(numbers, torch.arange(256, dtype=torch.uint8).view(dtype).double().numpy(), equal_nan=True)
+    expected = torch.from_numpy(values).to(dtype).view(torch.uint8).numpy()
+    np.testing.assert_array_equal(encode(values, name), expected)
+    source = tmp_path / "program.cpp"
+    source.write_text(
+        f"""#include <diopigen/float8.h>
+        #include <cstdio>
+        using namespace diopigen;
+        int main() {{
+            const Float8 format = Float8::{name.removeprefix("float8_")};
+            unsigned bits;
+            while (std::scanf("%x", &bits) == 1) std::printf("%d\\n", float8OfFloat(format, float8::floatOf(bits)));
+            for (int i = 0; i < 256; ++i) std::printf("%.17g\\n", double{{floatOfFloat8(format, uint8_t(i))}});
+        }}"""
+    )
+    flags = ["-std=c++11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/runtime/adaptor/include"]
+    subprocess.run(["g++", *flags, str(source), "-o", str(tmp_path / "program")], check=True)
+    lines = "".join(f"{bits:x}\n" for bits in values.view(np.uint32))
+    command = [tmp_path / "program"]
+    printed = subprocess.run(command, input=lines, check=True, capture_output=True, text=True).stdout.split()
+    np.testing.assert_array_equal([int(one) for one in printed[:-256]], expected)
+    np.testing.assert_array_equal([float(one) for one in printed[-256:]], numbers)
 
 
 def test_bytes_are_those_of_numpy() -> None:

@@ -1,9 +1,12 @@
-"""docs/adding-a-dtype.md lists the handwritten files that name a dtype which nothing treats specially."""
+"""docs/adding-a-dtype.md lists the handwritten files that name a dtype which nothing treats specially, and those that
+float8 has taken."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (
@@ -23,7 +26,15 @@ LARGEST = 15
 """Files that a dtype may touch."""
 
 
-def test_the_table_has_every_file_that_names_uint16() -> None:
+NAMES = {
+    "A dtype of the table": r"\b(diopi_dtype_)?uint16\b|\bUInt16\b",
+    "float8": r"[Ff]loat8(_|::)?[Ee]4m3fn",
+}
+"""Names of a dtype in the files that a section of the page lists."""
+
+
+@pytest.mark.parametrize("section", NAMES)
+def test_the_table_has_every_file_that_names_a_dtype(section: str) -> None:
     named = {
         path.relative_to(ROOT).as_posix()
         for folder in FOLDERS
@@ -31,8 +42,11 @@ def test_the_table_has_every_file_that_names_uint16() -> None:
         if path.suffix in SUFFIXES
         and "build" not in path.parts
         and path.name != "operators.pyi"
-        and re.search(r"\b(diopi_dtype_)?uint16\b|\bUInt16\b", path.read_text(encoding="utf-8"))
+        and re.search(NAMES[section], path.read_text(encoding="utf-8"))
     }
-    rows = re.findall(r"^\| `([^`]+)` \|", (ROOT / "docs/adding-a-dtype.md").read_text(encoding="utf-8"), re.MULTILINE)
+    page = (ROOT / "docs/adding-a-dtype.md").read_text(encoding="utf-8")
+    (text,) = re.findall(rf"^## {section}$(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
+    rows = re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)
     assert sorted(rows) == sorted(named)
     assert len(rows) <= LARGEST
+    assert f"{len(rows)} files" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -13,6 +14,18 @@ import torch
 def module(droplet: Any) -> ModuleType:
     found: ModuleType = torch.get_device_module("droplet")
     return found
+
+
+def test_no_exported_name_is_that_of_a_module(module: ModuleType) -> None:
+    """Importing a submodule would replace the function that the package exports."""
+    import diopi_torch.dynamo_device  # imports the rest
+
+    import diopi_torch
+
+    assert diopi_torch.device() == "droplet"
+    assert [name for name in diopi_torch.__all__ if isinstance(getattr(diopi_torch, name), ModuleType)] == []
+    folder = Path(diopi_torch.__file__).parent
+    assert [name for name in diopi_torch.__all__ if (folder / f"{name}.py").exists()] == []
 
 
 def test_every_public_name_of_cuda_is_there_or_has_a_reason(module: ModuleType) -> None:

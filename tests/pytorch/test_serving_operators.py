@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -230,6 +230,71 @@ def test_quantized_linear_layers(droplet: torch.device) -> None:
     assert int((quantized - (x / factors.cpu()).round()).abs().max()) == 0
     expected = (quantized.float() * factors.cpu()) @ (weight_levels.float() * weight_scale).T
     torch.testing.assert_close(out.cpu(), expected, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_layers_of_gptq(bits: int, droplet: torch.device) -> None:
+    count = 32 // bits
+    levels = torch.randint(0, 1 << bits, (32, 8), generator=torch.Generator().manual_seed(3))
+    zeros = torch.randint(0, (1 << bits) - 1, (2, 8), generator=torch.Generator().manual_seed(4))
+    x, scale, bias = _random(TOKENS, 32), _random(2, 8, seed=1).abs(), _random(8, seed=2)
+    group = torch.arange(32) % 2
+    operands = [x, _words(levels.T, bits, range(count)).T.contiguous(), scale, _words(zeros, bits, range(count))]
+    arguments = moved([*operands, group.int(), bias], droplet)
+    out = torch.empty(TOKENS, 8, device=droplet)
+    _native(lambda: torch.ops.diopi.gptq_linear(out, *arguments, bits, 1))
+    weight = (levels - zeros[group] - 1) * scale[group]
+    torch.testing.assert_close(out.cpu(), F.linear(x, weight.T, bias), rtol=1e-5, atol=1e-4)
+
+
+def test_layers_of_awq(droplet: torch.device) -> None:
+    order = [0, 2, 4, 6, 1, 3, 5, 7]
+    levels, zeros = (torch.randint(0, 16, (n, 16), generator=torch.Generator().manual_seed(n)) for n in (32, 2))
+    x, scale = _random(TOKENS, 32), _random(2, 16, seed=1).abs()
+    arguments = moved([x, _words(levels, 4, order), scale, _words(zeros, 4, order)], droplet)
+    out = torch.empty(TOKENS, 16, device=droplet)
+    _native(lambda: torch.ops.diopi.awq_linear(out, *arguments))
+    weight = (levels - zeros.repeat_interleave(16, 0)) * scale.repeat_interleave(16, 0)
+    torch.testing.assert_close(out.cpu(), x @ weight, rtol=1e-5, atol=1e-4)
+
+
+def _words(levels: torch.Tensor, bits: int, order: Iterable[int]) -> torch.Tensor:
+    """Words of unsigned integers of the last dimension, numbers `order` of them from the lowest bits on."""
+    fields = levels.unflatten(-1, (-1, 32 // bits))[..., list(order)]
+    words = (fields.long() << torch.arange(0, 32, bits)).sum(-1)
+    return torch.where(words >= 1 << 31, words - (1 << 32), words).int()
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])
+def test_layers_of_float8(dtype: torch.dtype, droplet: torch.device) -> None:
+    x, weight = _random(TOKENS, 40), _random(24, 40, seed=1)
+    largest = torch.finfo(dtype).max
+    levels, scale = (torch.empty(TOKENS, size, device=droplet, dtype=kind) for size, kind in ((40, dtype), (3, None)))
+    _native(lambda: torch.ops.diopi.quantize_float8_by_token(levels, scale, x.to(droplet), 16))
+    groups = torch.stack([one.abs().amax(1) for one in x.split(16, 1)], 1) / largest
+    torch.testing.assert_close(scale.cpu(), groups)
+    spread = groups.repeat_interleave(16, 1)[:, :40]
+    assert torch.equal(levels.cpu().float(), (x / spread).to(dtype).float())
+
+    powers = torch.tensor([[0.5, 2, 1], [4, 0.25, 1]]).to(torch.float8_e8m0fnu)
+    bias, out = _random(24, seed=2), torch.empty(TOKENS, 24, device=droplet)
+    there = moved([weight.to(dtype), scale.cpu(), powers, bias], droplet)
+    _native(lambda: torch.ops.diopi.scaled_float8_linear(out, levels, *there, 16))
+    tiles = powers.float().repeat_interleave(16, 0).repeat_interleave(16, 1)[:24, :40]
+    expected = F.linear((x / spread).to(dtype).float() * spread, weight.to(dtype).float() * tiles, bias)
+    torch.testing.assert_close(out.cpu(), expected, rtol=1e-5, atol=1e-4)
+
+    known = torch.tensor([0.01])
+    _native(lambda: torch.ops.diopi.quantize_float8(levels, x.to(droplet), known.to(droplet)))
+    assert torch.equal(levels.cpu().float(), (x / known).clamp(-largest, largest).to(dtype).float())
+
+
+def test_rows_of_a_sharded_vocabulary(droplet: torch.device) -> None:
+    table, tokens = _random(5, 3), torch.tensor([[9, 10], [14, 15]])
+    out = torch.empty(2, 2, 3, device=droplet)
+    there = moved([table, tokens], droplet)
+    _native(lambda: torch.ops.diopi.sharded_embedding(out, *there, 10))
+    assert torch.equal(out.cpu(), torch.stack([torch.zeros(3), table[0], table[4], torch.zeros(3)]).view(2, 2, 3))
 
 
 def test_fake_results_have_sizes_and_dtypes(torch_droplet: Any) -> None:

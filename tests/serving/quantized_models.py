@@ -1,9 +1,10 @@
-"""Checkpoints in the format of compressed-tensors, and models of transformers that compute what they mean."""
+"""Checkpoints in the formats of compressed-tensors, fp8, GPTQ and AWQ, and models of transformers that compute the
+same."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,12 @@ import torch
 from torch import Tensor
 
 GROUP = 32
-"""Weights that share a scale in W4A16."""
+"""Weights that share a scale in W4A16, GPTQ and AWQ, and the side of a block of float8."""
+FLOAT8 = torch.finfo(torch.float8_e4m3fn)
+FUSED = (("q_proj", "k_proj", "v_proj"), ("gate_proj", "up_proj"))
+"""Layers that vLLM computes as one."""
+INPUT_SCALE = 0.01
+"""Scale of all activations that is written into a checkpoint."""
 
 
 def linears(model: Any) -> Iterator[tuple[str, Any]]:
@@ -60,6 +66,122 @@ def save_w8a8(base: Path, folder: Path) -> Any:
     return model
 
 
+def save_float8(base: Path, folder: Path, strategy: str) -> Any:
+    """Writes a model with weights of float8 with a scale of each "tensor", "channel" or "block" of 32 by 32; returns a
+    model that rounds its activations: with a scale of each token, or of 32 features of a token where weights have
+    blocks. Layers that vLLM computes as one have one scale of a tensor."""
+    model, tensors = _read(base)
+    largest = _largest_weights(model)
+    for name, module in linears(model):
+        rows, columns = module.weight.shape
+        tile = {"tensor": (rows, columns), "channel": (1, columns), "block": (GROUP, GROUP)}[strategy]
+        tiles = module.weight.data.unflatten(1, (-1, tile[1])).unflatten(0, (-1, tile[0]))
+        size = tiles.abs().amax(dim=(1, 3), keepdim=True) if strategy != "tensor" else largest[name].view(1, 1, 1, 1)
+        scale = size / FLOAT8.max
+        values = (tiles / scale).to(torch.float8_e4m3fn)
+        module.weight.data = (values.float() * scale).flatten(2).flatten(0, 1)
+        module.register_forward_pre_hook(_rounds_to_float8(GROUP if strategy == "block" else columns))
+        tensors[f"{name}.weight"] = values.flatten(2).flatten(0, 1)
+        tensors[f"{name}.weight_scale"] = scale.flatten() if strategy == "tensor" else scale.flatten(1)
+    common = {"num_bits": 8, "type": "float", "symmetric": True}
+    weights = {**common, "strategy": strategy, **({"block_structure": [GROUP, GROUP]} if strategy == "block" else {})}
+    activations = {**common, "dynamic": True, "strategy": "token"}
+    if strategy == "block":
+        activations |= {"strategy": "group", "group_size": GROUP}
+    _write(base, folder, tensors, "float-quantized", weights, activations)
+    return model
+
+
+def save_static_float8(base: Path, folder: Path) -> Any:
+    """Writes a model with weights and activations of float8 with a known scale of each tensor; returns a model that
+    rounds its activations."""
+    model, tensors = _read(base)
+    largest = _largest_weights(model)
+    for name, module in linears(model):
+        scale = largest[name] / FLOAT8.max
+        values = (module.weight.data / scale).to(torch.float8_e4m3fn)
+        module.weight.data = values.float() * scale
+        module.register_forward_pre_hook(_rounds_to_float8(0))
+        tensors[f"{name}.weight"] = values
+        tensors[f"{name}.weight_scale"] = scale
+        tensors[f"{name}.input_scale"] = torch.tensor(INPUT_SCALE)
+    _write_config(base, folder, tensors, {"quant_method": "fp8", "activation_scheme": "static"})
+    return model
+
+
+def _largest_weights(model: Any) -> dict[str, Tensor]:
+    """The largest weight of each layer, and of those that vLLM computes as one, by name."""
+    sizes = {name: module.weight.data.abs().max() for name, module in linears(model)}
+    groups = {name: next((group for group in FUSED if name.rpartition(".")[2] in group), ()) for name in sizes}
+    return {
+        name: max([sizes[name], *(sizes[f"{name.rpartition('.')[0]}.{one}"] for one in group)])
+        for name, group in groups.items()
+    }
+
+
+def save_gptq(base: Path, folder: Path) -> Any:
+    """Writes a model with weights of 4 bits as GPTQ stores them, in groups of 32 with zeros; returns the dequantized
+    model."""
+    model, tensors = _read(base)
+    for name, module in linears(model):
+        levels, zeros, scale = _leveled(module)
+        del tensors[f"{name}.weight"]
+        tensors[f"{name}.qweight"] = _packed(levels.T.contiguous(), range(8)).T.contiguous()
+        tensors[f"{name}.qzeros"] = _packed(zeros - 1, range(8))
+        tensors[f"{name}.scales"] = scale
+    config = {"quant_method": "gptq", "bits": 4, "group_size": GROUP, "desc_act": False, "sym": False}
+    _write_config(base, folder, tensors, config)
+    return model
+
+
+def save_awq(base: Path, folder: Path) -> Any:
+    """Writes a model with weights of 4 bits as AWQ stores them, in groups of 32 with zeros; returns the dequantized
+    model."""
+    model, tensors = _read(base)
+    order = (0, 2, 4, 6, 1, 3, 5, 7)
+    for name, module in linears(model):
+        levels, zeros, scale = _leveled(module)
+        del tensors[f"{name}.weight"]
+        tensors[f"{name}.qweight"] = _packed(levels, order)
+        tensors[f"{name}.qzeros"] = _packed(zeros, order)
+        tensors[f"{name}.scales"] = scale
+    config = {"quant_method": "awq", "bits": 4, "group_size": GROUP, "zero_point": True, "version": "gemm"}
+    _write_config(base, folder, tensors, config)
+    return model
+
+
+def _leveled(module: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """Rounds the weight of a layer to levels from 0 to 15 with a zero and a scale for each group; returns the levels
+    [depth, columns], and the zeros, of which none is 0, and scales [groups, columns]."""
+    grouped = module.weight.data.T.unflatten(0, (-1, GROUP))
+    lowest, highest = grouped.amin(dim=1).clamp(max=0), grouped.amax(dim=1).clamp(min=0)
+    scale = (highest - lowest) / 14
+    zeros = torch.round(-lowest / scale).clamp(1, 15)
+    levels = (torch.round(grouped / scale[:, None]) + zeros[:, None]).clamp(0, 15)
+    module.weight.data = ((levels - zeros[:, None]) * scale[:, None]).flatten(0, 1).T.contiguous()
+    return levels.flatten(0, 1).to(torch.int64), zeros.to(torch.int64), scale
+
+
+def _packed(levels: Tensor, order: Iterable[int]) -> Tensor:
+    """Words of eight levels of the last dimension; `order` has the number of the level in each field, the lowest bits
+    first."""
+    fields = levels.unflatten(-1, (-1, 8))[..., list(order)]
+    words = (fields << torch.arange(0, 32, 4)).sum(dim=-1)
+    return torch.where(words >= 2**31, words - 2**32, words).to(torch.int32)
+
+
+def _rounds_to_float8(group: int) -> Any:
+    """A hook that rounds activations to float8 with a scale for each group of a token; with a known one for 0."""
+
+    def rounds(module: Any, arguments: tuple[Tensor]) -> tuple[Tensor]:
+        groups = arguments[0].unflatten(-1, (-1, group or arguments[0].shape[-1]))
+        scale = groups.abs().amax(dim=-1, keepdim=True) / FLOAT8.max if group else torch.tensor(INPUT_SCALE)
+        levels = (groups / scale).clamp(-FLOAT8.max, FLOAT8.max).to(torch.float8_e4m3fn)
+        return ((levels.float() * scale).flatten(-2),)
+
+    return rounds
+
+
 def _rounds(module: Any, arguments: tuple[Tensor]) -> tuple[Tensor]:
     (x,) = arguments
     module.token_scale = x.abs().amax(dim=-1, keepdim=True) / 127
@@ -77,17 +199,22 @@ def _read(base: Path) -> tuple[Any, dict[str, Tensor]]:
 def _write(
     base: Path, folder: Path, tensors: dict[str, Tensor], form: str, weights: dict[str, Any], activations: Any
 ) -> None:
-    folder.mkdir()
-    safetensors.torch.save_file(tensors, folder / "model.safetensors")
-    config = json.loads((base / "config.json").read_text())
     group = {"targets": ["Linear"], "weights": weights, "input_activations": activations}
-    config["quantization_config"] = {
+    config = {
         "quant_method": "compressed-tensors",
         "format": form,
         "quantization_status": "compressed",
         "ignore": ["lm_head"],
         "config_groups": {"group_0": group},
     }
+    _write_config(base, folder, tensors, config)
+
+
+def _write_config(base: Path, folder: Path, tensors: dict[str, Tensor], quantization: dict[str, Any]) -> None:
+    folder.mkdir()
+    safetensors.torch.save_file(tensors, folder / "model.safetensors")
+    config = json.loads((base / "config.json").read_text())
+    config["quantization_config"] = quantization
     (folder / "config.json").write_text(json.dumps(config))
 
 

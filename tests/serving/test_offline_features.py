@@ -30,19 +30,21 @@ def expected(folder: Path, prompts: list[list[int]], count: int) -> list[list[in
     return tiny_models.greedy(tiny_models.load(folder), prompts, count)
 
 
-def test_a_prompt_is_computed_in_chunks(run: Run, llama: Path) -> None:
+@pytest.mark.parametrize("name", ["llama", "deepseek_v3"])
+def test_a_prompt_is_computed_in_chunks(name: str, run: Run, models: Models) -> None:
     engine = {"max_num_batched_tokens": 16, "enable_chunked_prefill": True}  # below the length of a prompt
-    results = run(model=str(llama), engine=engine, rounds=[{"prompts": LONG}])
-    assert tokens(results) == expected(llama, LONG, 16)
+    results = run(model=str(models(name)), engine=engine, rounds=[{"prompts": LONG}])
+    assert tokens(results) == expected(models(name), LONG, 16)
 
 
-def test_a_shared_prefix_is_computed_once(run: Run, llama: Path) -> None:
+@pytest.mark.parametrize("name", ["llama", "deepseek_v3"])
+def test_a_shared_prefix_is_computed_once(name: str, run: Run, models: Models) -> None:
     second = [[*LONG[0][:40], 99, 98, 97], [*LONG[1][:33], 5]]
     rounds = [{"prompts": LONG}, {"prompts": second}]
-    results = run(model=str(llama), engine={"enable_prefix_caching": True, "block_size": 16}, rounds=rounds)
+    results = run(model=str(models(name)), engine={"enable_prefix_caching": True, "block_size": 16}, rounds=rounds)
     assert [request["cached"] for request in results["rounds"][1]] == [32, 32]
-    assert tokens(results) == expected(llama, LONG, 16)
-    assert tokens(results, 1) == expected(llama, second, 16)
+    assert tokens(results) == expected(models(name), LONG, 16)
+    assert tokens(results, 1) == expected(models(name), second, 16)
 
 
 def test_a_full_cache_preempts_requests(run: Run, llama: Path) -> None:
@@ -99,6 +101,27 @@ def test_logarithms_of_probabilities_and_seeds(run: Run, llama: Path) -> None:
     assert tokens(results, 1) != [request["tokens"]]
 
 
+def test_masks_leave_the_best_token(run: Run, llama: Path) -> None:
+    """Sampling at a temperature of 1 of one token is greedy; a penalty below 0 attracts the tokens of the output."""
+    prompts = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
+    one = [{"top_k": 1}, {"top_p": 1e-6}, {"min_p": 1.0}, {"top_k": 5, "min_p": 0.999999}]
+    rounds = [{"prompts": prompts, "sampling": {"temperature": 1, "max_tokens": 12, **limit}} for limit in one]
+    rounds.append({"prompts": prompts, "sampling": {"max_tokens": 12, "presence_penalty": -2, "frequency_penalty": -2}})
+    results = run(model=str(llama), rounds=rounds)
+    greedy = expected(llama, prompts, 12)
+    assert [tokens(results, number) for number in range(len(one))] == [greedy] * len(one)
+    model, drawn = tiny_models.load(llama), []
+    for prompt in prompts:
+        output: list[int] = []
+        for _ in range(12):
+            with torch.no_grad():
+                logits = model(torch.tensor([[*prompt, *output]])).logits[0, -1]
+            counts = torch.bincount(torch.tensor(output, dtype=torch.long), minlength=len(logits))
+            output.append(int((logits + 2 * counts + 2 * (counts > 0)).argmax()))
+        drawn.append(output)
+    assert tokens(results, len(one)) == drawn != greedy
+
+
 def test_structured_output(run: Run, llama: Path, tmp_path: Path) -> None:
     folder = tmp_path / "text"
     folder.mkdir()
@@ -127,10 +150,13 @@ def test_an_adapter_of_low_rank(run: Run, llama: Path, tmp_path: Path) -> None:
     assert tokens(results, 0) == with_adapter
 
 
-@pytest.mark.parametrize("form", ["w4a16", "w8a8"])
+@pytest.mark.parametrize(
+    "form", ["w4a16", "w8a8", "gptq", "awq", "static_float8", "float8 tensor", "float8 channel", "float8 block"]
+)
 def test_quantized_weights(form: str, run: Run, llama: Path, tmp_path: Path) -> None:
     prompts = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
-    model = getattr(quantized_models, f"save_{form}")(llama, tmp_path / form)
+    function, *strategy = form.split()
+    model = getattr(quantized_models, f"save_{function}")(llama, tmp_path / form, *strategy)
     results = run(model=str(tmp_path / form), rounds=[{"prompts": prompts}])
     assert tokens(results) == tiny_models.greedy(model, prompts, 16)
 

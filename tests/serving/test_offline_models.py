@@ -12,7 +12,7 @@ import tiny_models
 PROMPTS = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
 
 
-@pytest.mark.parametrize("name", ["llama", "qwen3", "qwen3_moe", "gemma2"])
+@pytest.mark.parametrize("name", ["llama", "qwen3", "qwen3_moe", "gemma2", "deepseek_v3"])
 def test_tokens_are_those_of_transformers(
     name: str, run: Callable[..., dict[str, Any]], models: Callable[[str], Path]
 ) -> None:

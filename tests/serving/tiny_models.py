@@ -45,6 +45,18 @@ def config(name: str) -> Any:
             caps = {"attn_logit_softcapping": 20.0, "final_logit_softcapping": 15.0, "sliding_window": 8}
             sizes = {**SIZES, "tie_word_embeddings": True}  # vLLM knows no other
             return transformers.Gemma2Config(**sizes, head_dim=16, query_pre_attn_scalar=16, **caps)
+        case "deepseek_v3":
+            heads = {"qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 12, "num_key_value_heads": 4}
+            ranks = {"q_lora_rank": 24, "kv_lora_rank": 32}
+            experts = {
+                "n_routed_experts": 8,
+                "num_experts_per_tok": 2,
+                "n_shared_experts": 1,
+                "moe_intermediate_size": 32,
+            }
+            groups = {"n_group": 2, "topk_group": 1, "first_k_dense_replace": 1, "routed_scaling_factor": 1.5}
+            gating = {"topk_method": "noaux_tc", "scoring_func": "sigmoid"}  # for vLLM, which knows others
+            return transformers.DeepseekV3Config(**{**SIZES, **heads}, **ranks, **experts, **groups, **gating)
     raise ValueError(f"no model is called {name}")
 
 

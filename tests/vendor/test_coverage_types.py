@@ -93,7 +93,7 @@ def test_the_command_shows_tables_and_json(kestrel: Path) -> None:
     command = ["coverage", "kestrel/impl/kestrel", "--model", "resnet50", "--next", "0"]
     done = CliRunner().invoke(cli, [*command, "--functions"])
     assert done.exit_code == 0, done.output
-    assert "\ndtype       functions  native  shim  fallback  missing\n" in done.output
+    assert re.search(r"^dtype +functions  native  shim  fallback  missing$", done.output, re.M)
     assert re.search(r"^diopiConvolution2d +float16 float32 +- +bfloat16 float64 ", done.output, re.M)
     done = CliRunner().invoke(cli, [*command, "--format", "json"])
     document = json.loads(done.output)

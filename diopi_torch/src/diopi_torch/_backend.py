@@ -107,7 +107,7 @@ def load(name: str, package: str, file: str) -> None:
     importlib.import_module(f"{__package__}.gradients").install()
     torch.utils.rename_privateuse1_backend(name)
     torch.ops.diopi.register_graphs()
-    module = importlib.import_module(f"{__package__}.device")
+    module = importlib.import_module(f"{__package__}.device_functions")
     # Libraries read the device's name off the module's.
     module.__name__ = f"torch.{name}"
     torch._register_device_module(name, module)

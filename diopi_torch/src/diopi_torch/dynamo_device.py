@@ -11,7 +11,7 @@ from . import memory, streams
 from .indices import device_index, device_name
 
 # The package itself has a function of that name.
-functions: Any = importlib.import_module(f"{__package__}.device")
+functions: Any = importlib.import_module(f"{__package__}.device_functions")
 
 
 class Interface(DeviceInterface):

@@ -7,7 +7,8 @@ computes in), scale the size of the terms that were added up (|e| where the orac
 itself may be off by (`own_error`), and a, b and tiny follow from the operator's tolerance class:
 
     exact           bit for bit, the sign of zero included
-    rounding        a = 1, b = 1; tiny is two of the smallest denormals
+    rounding        a = 1, b = 1; tiny is two of the smallest denormals (numbers of one byte: a = 1 / 2, b = 8 * eps32 /
+                    eps, and tiny is half a denormal, so that the rounding to the dtype is the only one)
     transcendental  a = 2, b = 2 (float64: 4 and 4, as the oracle computes in it; halves: b = 8 * eps32 / eps, as they
                     are computed in float32); tiny is twice the smallest normal number, as vector libraries take
                     denormals for zero

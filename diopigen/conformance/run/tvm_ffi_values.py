@@ -6,6 +6,8 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
+from diopigen.ir.load import known_dtypes
+
 NONE, INT, BOOL, FLOAT, OPAQUE_POINTER, DATA_TYPE = 0, 1, 2, 3, 4, 5
 DL_TENSOR, RAW_STRING, SMALL_STRING, STATIC_OBJECT, STRING, SHAPE, TENSOR, ARRAY = 7, 8, 11, 64, 65, 69, 70, 71
 CPU, PINNED = 1, 3
@@ -93,6 +95,8 @@ def data_type(dtype: str) -> DataType:
     """The DLPack dtype of a name of the interface. Raises `KeyError` for those that DLPack has none for."""
     if dtype == "bool":
         return DataType(6, 8, 1)
+    if (info := known_dtypes().get(dtype)) and info.dlpack:
+        return DataType(info.dlpack, 8 * info.bytes, 1)
     word = dtype.rstrip("0123456789")
     return DataType(_CODES[word], int(dtype[len(word) :]), 1)
 

@@ -40,6 +40,8 @@ def emit(interface: Interface, templates: Path) -> Plan:
 def _dlpack(info: DtypeInfo) -> int:
     if not info.aten:
         return -1
+    if info.dlpack:
+        return info.dlpack
     is_bfloat = info.kind == "floating" and info.bytes == 2 and info.exponent == 8
     return _BFLOAT if is_bfloat else _DLPACK[info.kind]
 

@@ -18,8 +18,8 @@ _HEAD = '''\
 """The argument recipes of the spec as groups of test cases.
 
 The lists of a group are zipped: the i-th shape of every tensor goes with the i-th value of every argument in `para`,
-and all of them with every dtype. `tag` names the C function. Not in the format: bfloat16, which NumPy lacks; calls
-that must be refused; arrays of tensors.
+and all of them with every dtype. `tag` names the C function. Not in the format: bfloat16 and float8, which NumPy lacks;
+calls that must be refused; arrays of tensors.
 """
 
 import numpy as np

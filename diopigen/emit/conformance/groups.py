@@ -25,9 +25,9 @@ from diopigen.ir.types import TENSORS
 NUMPY = {
     name: Code(f"np.{name}_" if name == "bool" else f"np.{name}")
     for name, info in known_dtypes().items()
-    if info.numpy in (name, "uint8")
+    if info.numpy == name or name == "bool"
 }
-"""The dtypes that NumPy has; bfloat16 and tfloat32 cannot be said in the format."""
+"""The dtypes that NumPy has; bfloat16, tfloat32 and float8 cannot be said in the format."""
 
 _CREATED = frozenset({"context", "generator", "generators", "stream", "opaque"})
 _WORDS: dict[str, str | None] = {

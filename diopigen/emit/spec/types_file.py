@@ -145,5 +145,5 @@ def _dtype(info: DtypeInfo, enum_value: str) -> str:
     """The keys of a dtype that the spec of the package has too, with the value of another enum."""
     keys = {"name": info.name, "enum": enum_value, "bytes": info.bytes, "kind": info.kind, "digits": info.digits}
     keys |= {"exponent": info.exponent, "compute": info.compute if info.compute != info.name else ""}
-    keys |= {key: getattr(info, key) for key in ("real", "complex", "c", "numpy", "aten")}
+    keys |= {key: getattr(info, key) for key in ("largest", "real", "complex", "c", "numpy", "aten", "dlpack")}
     return ", ".join(f"{key}: {value}" for key, value in keys.items() if value)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from diopigen.contract.dtypes import FLOAT8
 from diopigen.emit.c_text import COLUMNS, call_lines
 from diopigen.emit.escaping import c_string
+from diopigen.emit.torch.arguments import dtype_set
 from diopigen.emit.torch.custom import NUMBERS, Argument, Custom, Result
 from diopigen.emit.torch.custom_shapes import dtype_of
+from diopigen.ir.model import DtypeList
 
 _INDENT = "    "
 
@@ -69,7 +72,10 @@ def _declared(one: Argument) -> tuple[list[str], str]:
     if param.type == "tensor":
         kind = "OptionalInput" if param.nullable else "Input"
         word = f"{name}_read"
-        return [f"const {kind} {word}(call, {name});"], f"mutableOf({word})" if param.mutable else word
+        dtypes = param.dtype if isinstance(param.dtype, DtypeList) else None
+        # Others are of the set that is accepted unless one is named, and the library checks them.
+        mask = f", {dtype_set(dtypes)}" if dtypes and not FLOAT8.isdisjoint(dtypes.dtypes) else ""
+        return [f"const {kind} {word}(call, {name}{mask});"], f"mutableOf({word})" if param.mutable else word
     if param.type == "sizes":
         return [], f"OptionalSizes({name})" if param.nullable else f"arrayOf({name})"
     if param.type == "scalar":

@@ -110,6 +110,12 @@ typedef enum diopiDtype_t {
     diopi_dtype_complex64 = 15,
     /** Two double precision numbers. */
     diopi_dtype_complex128 = 16,
+    /** A sign, 4 bits of exponent, 3 of mantissa; NaN, no infinity. */
+    diopi_dtype_float8_e4m3fn = 17,
+    /** A sign, 5 bits of exponent, 2 of mantissa; the upper half of half precision. */
+    diopi_dtype_float8_e5m2 = 18,
+    /** A power of two, from 2 ** -127 to 2 ** 127, or NaN; for scales. */
+    diopi_dtype_float8_e8m0fnu = 19,
     /** No dtype of the interface. */
     diopi_dtype_unsupported = 255
 } diopiDtype_t;
@@ -240,6 +246,9 @@ static_assert(diopi_dtype_tfloat32 == 13, "value of diopi_dtype_tfloat32");
 static_assert(diopi_dtype_complex32 == 14, "value of diopi_dtype_complex32");
 static_assert(diopi_dtype_complex64 == 15, "value of diopi_dtype_complex64");
 static_assert(diopi_dtype_complex128 == 16, "value of diopi_dtype_complex128");
+static_assert(diopi_dtype_float8_e4m3fn == 17, "value of diopi_dtype_float8_e4m3fn");
+static_assert(diopi_dtype_float8_e5m2 == 18, "value of diopi_dtype_float8_e5m2");
+static_assert(diopi_dtype_float8_e8m0fnu == 19, "value of diopi_dtype_float8_e8m0fnu");
 static_assert(diopi_dtype_unsupported == 255, "value of diopi_dtype_unsupported");
 static_assert(sizeof(diopiMemoryFormat_t) == 4, "size of diopiMemoryFormat_t");
 static_assert(Contiguous == 0, "value of Contiguous");

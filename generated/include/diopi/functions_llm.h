@@ -377,6 +377,23 @@ DIOPI_API diopiError_t diopiGeluAndMul(diopiContextHandle_t ctx, diopiTensorHand
                                        diopiConstTensorHandle_t input, const char* approximate);
 
 /**
+ * @brief Rows of a table that has a part of a vocabulary, looked up by token; zeros for the tokens of other devices.
+ * @note Source: Megatron-LM, Shoeybi et al. 2019; VocabParallelEmbedding of vLLM.
+ * @note first_token.range: first_token is at least 0 (else diopiErrorOccurred).
+ * @param[in] ctx Context of the call.
+ * @param[out] out One row for every token. Dtype: same(weight). Shape: [*tokens, D].
+ * @param[in] weight Rows of the tokens from first_token on, [tokens of this device, hidden_size]. Dtype: float16,
+ *         bfloat16, float32. Shape: [V, D].
+ * @param[in] tokens Tokens, of this device or not. Dtype: index. Shape: [*tokens].
+ * @param[in] first_token The token of the first row. Default: 0.
+ * @return diopiSuccess, or the error that the call met.
+ * @since 1.1
+ */
+DIOPI_API diopiError_t diopiShardedEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                             diopiConstTensorHandle_t weight, diopiConstTensorHandle_t tokens,
+                                             int64_t first_token);
+
+/**
  * @brief Linear layer whose weights are packed integers of 4 or 8 bits: input @ ((weight - zero) * scale).T + bias.
  * @note Source: GPTQ, Frantar et al. 2022; the format pack-quantized of compressed-tensors.
  * @note bits.range: bits is at least 4 and at most 8 (else diopiErrorOccurred).
@@ -439,6 +456,126 @@ DIOPI_API diopiError_t diopiScaledInt8Linear(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
                                              diopiConstTensorHandle_t input_scale,
                                              diopiConstTensorHandle_t weight_scale, diopiConstTensorHandle_t bias);
+
+/**
+ * @brief PackedLinear with weights as GPTQ stores them, packed along in_features: input @ ((weight - zero) * scale) +
+ *        bias.
+ * @note Source: GPTQ, Frantar et al. 2022; gptq_gemm of vLLM, checkpoints of AutoGPTQ and GPTQModel.
+ * @note bits.range: bits is at least 4 and at most 8 (else diopiErrorOccurred).
+ * @note zero_offset.range: zero_offset is at least 0 and at most 1 (else diopiErrorOccurred).
+ * @note C1: bits is 4 or 8 (else diopiErrorOccurred).
+ * @note C2: the columns of weight hold in_features weights (else diopiErrorOccurred).
+ * @note C3: groups without an index divide in_features (else diopiErrorOccurred).
+ * @note C4: zero_point holds a zero for each column of weight (else diopiErrorOccurred).
+ * @note C5: every row of weights has a group of scale (else diopiErrorOccurred).
+ * @param[in] ctx Context of the call.
+ * @param[out] out Products, [tokens, out_features]. Dtype: same(input). Shape: [*tokens, C].
+ * @param[in] input Activations, [tokens, in_features]. Dtype: float16, bfloat16, float32. Shape: [*tokens, K].
+ * @param[in] weight Weights, [in_features * bits / 32, out_features]: unsigned integers, the first of each word in its
+ *         lowest bits. Dtype: int32. Shape: [W, C].
+ * @param[in] scale Factor on the weights of each group in a column, [groups, out_features]. Dtype: same(input). Shape:
+ *         [G, C].
+ * @param[in] zero_point Zero of each group, [groups, out_features * bits / 32], packed along the columns; null stands
+ *         for 2 ** (bits - 1). Dtype: int32. Shape: [G, Z]. May be null. Default: null.
+ * @param[in] group_index The group of each row of weights, [in_features]; null for groups of neighbouring rows, all of
+ *         one size. Dtype: int32. Shape: [K]. May be null. Default: null.
+ * @param[in] bias Added to each row of products; null adds nothing. Dtype: same(input). Shape: [C]. May be null.
+ *         Default: null.
+ * @param[in] bits Bits of a weight, 4 or 8. Default: 4.
+ * @param[in] zero_offset Added to each stored zero; 1 for the first version of the format. Default: 0.
+ * @return diopiSuccess, or the error that the call met.
+ * @since 1.1
+ */
+DIOPI_API diopiError_t diopiGptqLinear(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                       diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
+                                       diopiConstTensorHandle_t scale, diopiConstTensorHandle_t zero_point,
+                                       diopiConstTensorHandle_t group_index, diopiConstTensorHandle_t bias,
+                                       int64_t bits, int64_t zero_offset);
+
+/**
+ * @brief PackedLinear of 4 bits with weights as AWQ stores them, packed along out_features: input @ ((weight - zero) *
+ *        scale) + bias.
+ * @note Source: AWQ, Lin et al. 2024; awq_gemm of vLLM, checkpoints of AutoAWQ.
+ * @note C1: the rows of weight hold out_features weights (else diopiErrorOccurred).
+ * @note C2: groups divide in_features (else diopiErrorOccurred).
+ * @param[in] ctx Context of the call.
+ * @param[out] out Products, [tokens, out_features]. Dtype: same(input). Shape: [*tokens, C].
+ * @param[in] input Activations, [tokens, in_features]. Dtype: float16, bfloat16, float32. Shape: [*tokens, K].
+ * @param[in] weight Weights, [in_features, out_features / 8]: a word has columns 0, 2, 4, 6, 1, 3, 5 and 7 of eight
+ *         from its lowest bits on. Dtype: int32. Shape: [K, W].
+ * @param[in] scale Factor on each group of in_features / groups neighbouring weights of a column, [groups,
+ *         out_features]. Dtype: same(input). Shape: [G, C].
+ * @param[in] zero_point Zero of each group, [groups, out_features / 8], in words of the same order. Dtype: int32.
+ *         Shape: [G, W].
+ * @param[in] bias Added to each row of products; null adds nothing. Dtype: same(input). Shape: [C]. May be null.
+ *         Default: null.
+ * @return diopiSuccess, or the error that the call met.
+ * @since 1.1
+ */
+DIOPI_API diopiError_t diopiAwqLinear(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                      diopiConstTensorHandle_t weight, diopiConstTensorHandle_t scale,
+                                      diopiConstTensorHandle_t zero_point, diopiConstTensorHandle_t bias);
+
+/**
+ * @brief Quantizes each row, or each group of a row, to float8 by its largest magnitude: input is close to out * scale.
+ * @note Source: FP8-LM, Peng et al. 2023; DeepSeek-V3, 2024 (groups of 128); dynamic_per_token_scaled_fp8_quant of
+ *       vLLM.
+ * @note group_size.range: group_size is at least 0 (else diopiErrorOccurred).
+ * @param[in] ctx Context of the call.
+ * @param[out] out Numbers next to input / scale, of two the even one, in the range of the dtype. Dtype: float8. Shape:
+ *         same(input).
+ * @param[out] scale Largest magnitude of each group divided by the largest number of the dtype, [tokens, groups]; 0 for
+ *         a group of zeros. Dtype: float32. Shape: join(head(input, rank(input) - 1), list(where(group_size == 0, 1,
+ *         ceil_div(K, max(group_size, 1))))).
+ * @param[in] input Activations, [tokens, features]. Dtype: float16, bfloat16, float32. Shape: [*tokens, K].
+ * @param[in] group_size Features of a group, fewer in the last one; 0 for whole rows. Default: 0.
+ * @return diopiSuccess, or the error that the call met.
+ * @since 1.1
+ */
+DIOPI_API diopiError_t diopiQuantizeFloat8ByToken(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                                  diopiTensorHandle_t scale, diopiConstTensorHandle_t input,
+                                                  int64_t group_size);
+
+/**
+ * @brief Quantizes to float8 with a scale that is known: input / scale, limited to the range of the dtype.
+ * @note Source: FP8 Formats for Deep Learning, Micikevicius et al. 2022; static_scaled_fp8_quant of vLLM.
+ * @param[in] ctx Context of the call.
+ * @param[out] out Numbers next to input / scale, of two the even one, in the range of the dtype. Dtype: float8. Shape:
+ *         same(input).
+ * @param[in] input Activations. Dtype: float16, bfloat16, float32.
+ * @param[in] scale Scale of all elements, not 0. Dtype: float32. Shape: [1].
+ * @return diopiSuccess, or the error that the call met.
+ * @since 1.1
+ */
+DIOPI_API diopiError_t diopiQuantizeFloat8(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                           diopiConstTensorHandle_t input, diopiConstTensorHandle_t scale);
+
+/**
+ * @brief Linear layer of float8 activations and weights with scales: (input * input_scale) @ (weight * weight_scale).T
+ *        + bias.
+ * @note Source: FP8 Formats for Deep Learning, Micikevicius et al. 2022; DeepSeek-V3, 2024; cutlass_scaled_mm of vLLM.
+ * @note block.range: block is at least 1 (else diopiErrorOccurred).
+ * @param[in] ctx Context of the call.
+ * @param[out] out Products, [tokens, out_features]. Dtype: float16, bfloat16, float32. Shape: [*tokens, N].
+ * @param[in] input Activations, [tokens, in_features]. Dtype: float8. Shape: [*tokens, K].
+ * @param[in] weight Weights, [out_features, in_features]. Dtype: float8. Shape: [N, K].
+ * @param[in] input_scale Scale of all activations, [1], of each token, [tokens, 1], or of each block of a token,
+ *         [tokens, in_features / block]. Dtype: float32. Shape: one_of(list(1), join(head(input, rank(input) - 1),
+ *         list(1)), join(head(input, rank(input) - 1), list(ceil_div(K, block)))).
+ * @param[in] weight_scale Scale of all weights, [1], of each output channel, [out_features, 1], or of each square
+ *         block, [out_features / block, in_features / block]. Dtype: float32, float8_e8m0fnu. Shape: one_of(list(1),
+ *         list(N, 1), list(ceil_div(N, block), ceil_div(K, block))).
+ * @param[in] bias Added to each row of products; null adds nothing. Dtype: float16, bfloat16, float32. Shape: [N]. May
+ *         be null. Default: null.
+ * @param[in] block Features of a block; the last one may have fewer. Default: 128.
+ * @return diopiSuccess, or the error that the call met.
+ * @since 1.1
+ */
+DIOPI_API diopiError_t diopiScaledFloat8Linear(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                               diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
+                                               diopiConstTensorHandle_t input_scale,
+                                               diopiConstTensorHandle_t weight_scale, diopiConstTensorHandle_t bias,
+                                               int64_t block);
 
 /**
  * @brief Sets to -inf, in place, the logits of tokens that top-k, min-p and then top-p leave out.

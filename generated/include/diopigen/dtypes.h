@@ -33,7 +33,7 @@ struct DtypeFacts {
     diopiDtype_t complex;
 };
 
-constexpr int kDtypeCount = 17;
+constexpr int kDtypeCount = 20;
 
 // clang-format off
 // The last row is that of what is no dtype.
@@ -55,27 +55,33 @@ constexpr DtypeFacts kDtypeFacts[kDtypeCount + 1] = {
     {diopi_dtype_complex32, "complex32", DtypeKind::kComplex, 4, 0, 0.0, 0.0, 5, diopi_dtype_complex64, diopi_dtype_float16, diopi_dtype_complex32},
     {diopi_dtype_complex64, "complex64", DtypeKind::kComplex, 8, 0, 0.0, 0.0, 5, diopi_dtype_complex64, diopi_dtype_float32, diopi_dtype_complex64},
     {diopi_dtype_complex128, "complex128", DtypeKind::kComplex, 16, 0, 0.0, 0.0, 5, diopi_dtype_complex128, diopi_dtype_float64, diopi_dtype_complex128},
+    {diopi_dtype_float8_e4m3fn, "float8_e4m3fn", DtypeKind::kFloating, 1, 4, 448, 464.0, 10, diopi_dtype_float32, diopi_dtype_float8_e4m3fn, diopi_dtype_float8_e4m3fn},
+    {diopi_dtype_float8_e5m2, "float8_e5m2", DtypeKind::kFloating, 1, 3, 57344.0, 61439.99999999999, 12, diopi_dtype_float32, diopi_dtype_float8_e5m2, diopi_dtype_float8_e5m2},
+    {diopi_dtype_float8_e8m0fnu, "float8_e8m0fnu", DtypeKind::kFloating, 1, 1, 1.7014118346046923e+38, 2.552117751907038e+38, 14, diopi_dtype_float32, diopi_dtype_float8_e8m0fnu, diopi_dtype_float8_e8m0fnu},
     {diopi_dtype_unsupported, "an unknown dtype", DtypeKind::kNone, 0, 0, 0, 0, -1, diopi_dtype_unsupported, diopi_dtype_unsupported, diopi_dtype_unsupported},
 };
 // The row of the dtype that holds both; kDtypeCount where there is none.
 constexpr uint8_t kPromotedRows[kDtypeCount][kDtypeCount] = {
-    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},  // bool
-    {1, 1, 4, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},  // uint8
-    {2, 4, 2, 6, 4, 8, 6, 17, 8, 9, 10, 11, 12, 13, 14, 15, 16},  // int8
-    {3, 3, 6, 3, 6, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},  // uint16
-    {4, 4, 4, 6, 4, 8, 6, 17, 8, 9, 10, 11, 12, 13, 14, 15, 16},  // int16
-    {5, 5, 8, 5, 8, 5, 8, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},  // uint32
-    {6, 6, 6, 6, 6, 8, 6, 17, 8, 9, 10, 11, 12, 13, 14, 15, 16},  // int32
-    {7, 7, 17, 7, 17, 7, 17, 7, 17, 9, 10, 11, 12, 13, 14, 15, 16},  // uint64
-    {8, 8, 8, 8, 8, 8, 8, 17, 8, 9, 10, 11, 12, 13, 14, 15, 16},  // int64
-    {9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 12, 11, 12, 13, 14, 15, 16},  // float16
-    {10, 10, 10, 10, 10, 10, 10, 10, 10, 12, 10, 11, 12, 13, 15, 15, 16},  // bfloat16
-    {11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 12, 13, 15, 15, 16},  // tfloat32
-    {12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 13, 15, 15, 16},  // float32
-    {13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 16, 16, 16},  // float64
-    {14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 15, 15, 15, 16, 14, 15, 16},  // complex32
-    {15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 16, 15, 15, 16},  // complex64
-    {16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16},  // complex128
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 20, 20},  // bool
+    {1, 1, 4, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 20, 20},  // uint8
+    {2, 4, 2, 6, 4, 8, 6, 20, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 20, 20},  // int8
+    {3, 3, 6, 3, 6, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 20, 20},  // uint16
+    {4, 4, 4, 6, 4, 8, 6, 20, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 20, 20},  // int16
+    {5, 5, 8, 5, 8, 5, 8, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 20, 20},  // uint32
+    {6, 6, 6, 6, 6, 8, 6, 20, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 20, 20},  // int32
+    {7, 7, 20, 7, 20, 7, 20, 7, 20, 9, 10, 11, 12, 13, 14, 15, 16, 20, 20, 20},  // uint64
+    {8, 8, 8, 8, 8, 8, 8, 20, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 20, 20},  // int64
+    {9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 12, 11, 12, 13, 14, 15, 16, 20, 20, 20},  // float16
+    {10, 10, 10, 10, 10, 10, 10, 10, 10, 12, 10, 11, 12, 13, 15, 15, 16, 20, 20, 20},  // bfloat16
+    {11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 12, 13, 15, 15, 16, 20, 20, 20},  // tfloat32
+    {12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 13, 15, 15, 16, 20, 20, 20},  // float32
+    {13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 16, 16, 16, 20, 20, 20},  // float64
+    {14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 15, 15, 15, 16, 14, 15, 16, 20, 20, 20},  // complex32
+    {15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 16, 15, 15, 16, 20, 20, 20},  // complex64
+    {16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 20, 20, 20},  // complex128
+    {20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 17, 20, 20},  // float8_e4m3fn
+    {20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 18, 20},  // float8_e5m2
+    {20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 19},  // float8_e8m0fnu
 };
 // clang-format on
 
@@ -116,6 +122,12 @@ constexpr int dtypeRow(diopiDtype_t dtype) {
             return 15;
         case diopi_dtype_complex128:
             return 16;
+        case diopi_dtype_float8_e4m3fn:
+            return 17;
+        case diopi_dtype_float8_e5m2:
+            return 18;
+        case diopi_dtype_float8_e8m0fnu:
+            return 19;
         default:
             return kDtypeCount;
     }

@@ -8,9 +8,10 @@ namespace {
 
 // In the order of Dtype.
 constexpr diopiDtype_t kDtypeTable[kDtypeCount] = {
-    diopi_dtype_bool,    diopi_dtype_uint8,   diopi_dtype_int8,      diopi_dtype_int16,
-    diopi_dtype_int32,   diopi_dtype_int64,   diopi_dtype_float16,   diopi_dtype_bfloat16,
-    diopi_dtype_float32, diopi_dtype_float64, diopi_dtype_complex64, diopi_dtype_complex128,
+    diopi_dtype_bool,          diopi_dtype_uint8,       diopi_dtype_int8,           diopi_dtype_int16,
+    diopi_dtype_int32,         diopi_dtype_int64,       diopi_dtype_float16,        diopi_dtype_bfloat16,
+    diopi_dtype_float32,       diopi_dtype_float64,     diopi_dtype_complex64,      diopi_dtype_complex128,
+    diopi_dtype_float8_e4m3fn, diopi_dtype_float8_e5m2, diopi_dtype_float8_e8m0fnu,
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "element.h"
 
+#include <diopigen/float8.h>
 #include <diopigen/half.h>
 
 #include <cmath>
@@ -45,6 +46,12 @@ double real_at(diopiDtype_t dtype, const char* element, int part) {
             return floatOfHalf(read<uint16_t>(element));
         case diopi_dtype_bfloat16:
             return floatOfBfloat16(read<uint16_t>(element));
+        case diopi_dtype_float8_e4m3fn:
+            return floatOfFloat8(Float8::e4m3fn, read<uint8_t>(element));
+        case diopi_dtype_float8_e5m2:
+            return floatOfFloat8(Float8::e5m2, read<uint8_t>(element));
+        case diopi_dtype_float8_e8m0fnu:
+            return floatOfFloat8(Float8::e8m0fnu, read<uint8_t>(element));
         case diopi_dtype_complex32:
             return floatOfHalf(read<uint16_t>(element + 2 * part));
         case diopi_dtype_float32:

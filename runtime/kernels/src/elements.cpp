@@ -1,3 +1,4 @@
+#include <diopigen/float8.h>
 #include <diopigen/half.h>
 #include <diopigen_kernels/describe.h>
 #include <diopigen_kernels/elements.h>
@@ -44,6 +45,12 @@ struct BFloat16 {
     static double get(uint16_t stored) { return floatOfBfloat16(stored); }
     static uint16_t put(double value) { return bfloat16OfFloat(static_cast<float>(value)); }
 };
+template <Float8 kFormat>
+struct OneByte {
+    using Stored = uint8_t;
+    static double get(uint8_t stored) { return floatOfFloat8(kFormat, stored); }
+    static uint8_t put(double value) { return float8OfFloat(kFormat, static_cast<float>(value)); }
+};
 struct Bool {
     using Stored = uint8_t;
     static int get(uint8_t stored) { return stored != 0 ? 1 : 0; }
@@ -64,6 +71,12 @@ void with_format(diopiDtype_t dtype, Visit&& visit, Otherwise&& otherwise) {
             return visit(Float16());
         case diopi_dtype_bfloat16:
             return visit(BFloat16());
+        case diopi_dtype_float8_e4m3fn:
+            return visit(OneByte<Float8::e4m3fn>());
+        case diopi_dtype_float8_e5m2:
+            return visit(OneByte<Float8::e5m2>());
+        case diopi_dtype_float8_e8m0fnu:
+            return visit(OneByte<Float8::e8m0fnu>());
         case diopi_dtype_bool:
             return visit(Bool());
         case diopi_dtype_int64:

@@ -49,9 +49,10 @@ void require(bool condition, const std::string& text) {
 
 int64_t elementBytes(const std::string& dtype) {
     static const std::map<std::string, int64_t> sizes = {
-        {"bool", 1},     {"int8", 1},    {"uint8", 1},     {"int16", 2},      {"uint16", 2},    {"float16", 2},
-        {"bfloat16", 2}, {"int32", 4},   {"uint32", 4},    {"float32", 4},    {"complex32", 4}, {"int64", 8},
-        {"uint64", 8},   {"float64", 8}, {"complex64", 8}, {"complex128", 16}};
+        {"bool", 1},        {"int8", 1},          {"uint8", 1},       {"int16", 2},         {"uint16", 2},
+        {"float16", 2},     {"bfloat16", 2},      {"int32", 4},       {"uint32", 4},        {"float32", 4},
+        {"complex32", 4},   {"int64", 8},         {"uint64", 8},      {"float64", 8},       {"complex64", 8},
+        {"complex128", 16}, {"float8_e4m3fn", 1}, {"float8_e5m2", 1}, {"float8_e8m0fnu", 1}};
     const auto found = sizes.find(dtype);
     require(found != sizes.end(), "the dtype '" + dtype + "'");
     return found->second;

@@ -66,6 +66,9 @@ at::ScalarType scalarTypeNamed(const std::string& name) {
                                                                 {"float64", at::kDouble},
                                                                 {"bool", at::kBool},
                                                                 {"bfloat16", at::kBFloat16},
+                                                                {"float8_e4m3fn", at::kFloat8_e4m3fn},
+                                                                {"float8_e5m2", at::kFloat8_e5m2},
+                                                                {"float8_e8m0fnu", at::kFloat8_e8m0fnu},
                                                                 {"complex32", at::kComplexHalf},
                                                                 {"complex64", at::kComplexFloat},
                                                                 {"complex128", at::kComplexDouble}};

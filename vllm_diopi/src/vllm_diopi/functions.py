@@ -149,3 +149,79 @@ def int8_linear(
     out = input.new_empty((*input.shape[:-1], weight.shape[0]))
     _operators.scaled_int8_linear(out, quantized, weight, input_scale, weight_scale, bias)
     return out
+
+
+def gptq_linear(
+    input: Tensor, packed: Tensor, scales: Tensor, zeros: Tensor | None, bias: Tensor | None, bits: int, offset: int
+) -> Tensor:
+    """Returns `input` [tokens, depth] times weights that GPTQ stores: `packed`, int32 [depth * bits / 32, columns], a
+    scale and a zero less `offset` for each group, [groups, columns] and [groups, columns * bits / 32]."""
+    out = input.new_empty((*input.shape[:-1], packed.shape[1]))
+    _operators.gptq_linear(out, input, packed, scales, zeros, None, bias, bits, offset)
+    return out
+
+
+def awq_linear(input: Tensor, packed: Tensor, scales: Tensor, zeros: Tensor, bias: Tensor | None) -> Tensor:
+    """Returns `input` [tokens, depth] times weights that AWQ stores: `packed`, int32 [depth, columns / 8], a scale and
+    a zero for each group, [groups, columns] and [groups, columns / 8]."""
+    out = input.new_empty((*input.shape[:-1], scales.shape[1]))
+    _operators.awq_linear(out, input, packed, scales, zeros, bias)
+    return out
+
+
+def quantize_float8(
+    input: Tensor, scale: Tensor | None, group_size: int, dtype: torch.dtype = torch.float8_e4m3fn
+) -> tuple[Tensor, Tensor]:
+    """Returns `input` [tokens, depth] in float8 and its scales: `scale`, [1], or by the largest value of each group of
+    a token, [tokens, groups]; a group size of 0 is that of whole tokens."""
+    out = torch.empty_like(input, dtype=dtype, memory_format=torch.contiguous_format)
+    if scale is not None:
+        scale = scale.reshape(1)
+        _operators.quantize_float8(out, input, scale)
+        return out, scale
+    groups = -(-input.shape[-1] // group_size) if group_size else 1
+    scale = input.new_empty((*input.shape[:-1], groups), dtype=torch.float32)
+    _operators.quantize_float8_by_token(out, scale, input, group_size)
+    return out, scale
+
+
+def float8_linear(
+    input: Tensor,
+    weight: Tensor,
+    input_scale: Tensor,
+    weight_scale: Tensor,
+    bias: Tensor | None,
+    dtype: torch.dtype,
+    block: int,
+) -> Tensor:
+    """Returns `input`, float8 [tokens, depth], times `weight`, float8 [columns, depth], with scales of all, of tokens
+    and columns, or of blocks."""
+    out = torch.empty((*input.shape[:-1], weight.shape[0]), dtype=dtype, device=input.device)
+    _operators.scaled_float8_linear(out, input, weight, input_scale, weight_scale, bias, block)
+    return out
+
+
+def sharded_embedding(weight: Tensor, tokens: Tensor, first: int) -> Tensor:
+    """Returns the rows of `tokens` in a table of the tokens from `first` on, zeros for those of other devices."""
+    out = weight.new_empty((*tokens.shape, weight.shape[1]))
+    _operators.sharded_embedding(out, weight, tokens, first)
+    return out
+
+
+def mask_logits(logits: Tensor, top_k: Tensor | None, top_p: Tensor | None, min_p: Tensor | None) -> None:
+    """Sets the logits [requests, vocabulary] that a request leaves out to -inf in place."""
+    _operators.mask_logits_inp(logits, top_k, top_p, min_p)
+
+
+def penalize_logits(
+    logits: Tensor, prompt: Tensor, output: Tensor, presence: Tensor, frequency: Tensor, repetition: Tensor
+) -> None:
+    """Lowers the logits [requests, vocabulary] of the tokens that a request holds in place; tokens outside of the
+    vocabulary are padding."""
+    _operators.penalize_logits_inp(logits, prompt, output, presence, frequency, repetition)
+
+
+def sample_tokens(logits: Tensor, uniforms: Tensor) -> Tensor:
+    """Returns a token of each request by its logits, int64 [requests], and a number in [0, 1)."""
+    tokens: Tensor = _operators.sample_tokens(logits, uniforms)
+    return tokens

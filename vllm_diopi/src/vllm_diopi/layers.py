@@ -15,13 +15,17 @@ from . import functions
 
 def register() -> None:
     """Registers the layers, the kernels of linear layers and the operators, once in a process."""
+    from vllm.distributed import tensor_model_parallel_all_reduce
+    from vllm.model_executor.kernels import linear
     from vllm.model_executor.kernels.linear import register_linear_kernel
     from vllm.model_executor.layers import activation, layernorm
     from vllm.model_executor.layers.fused_moe.unquantized_fused_moe_method import UnquantizedFusedMoEMethod
+    from vllm.model_executor.layers.quantization.input_quant_fp8 import QuantFP8
     from vllm.model_executor.layers.rotary_embedding.base import RotaryEmbedding
+    from vllm.model_executor.layers.vocab_parallel_embedding import UnquantizedEmbeddingMethod, VocabParallelEmbedding
     from vllm.platforms import PlatformEnum
 
-    from . import quantized
+    from . import checkpoints, quantized
 
     @layernorm.RMSNorm.register_oot
     class DiopiRMSNorm(layernorm.RMSNorm):
@@ -83,25 +87,63 @@ def register() -> None:
                 layer.activation.value,
             )
 
+    @QuantFP8.register_oot
+    class DiopiQuantFP8(QuantFP8):
+        def forward_oot(
+            self, x: Tensor, scale: Tensor | None = None, scale_ub: Tensor | None = None, use_triton: bool = False
+        ) -> tuple[Tensor, Tensor]:
+            """Returns float8 and its scales. A scale of the whole tensor that is not known is one for each token, as
+            on CUDA: the tokens of a request do not depend on those of others."""
+            if scale_ub is not None:
+                raise NotImplementedError("scales of float8 with an upper bound are not supported")
+            return functions.quantize_float8(x, scale, self.group_size if self.is_group_quant else 0)
+
+    @VocabParallelEmbedding.register_oot
+    class DiopiVocabParallelEmbedding(VocabParallelEmbedding):
+        def forward(self, input_: Tensor) -> Tensor:
+            indices = self.shard_indices
+            is_whole = indices.added_vocab_start_index == indices.added_vocab_end_index
+            if self.tp_size == 1 or not is_whole or self.parallel_group is not None or not self.reduce_results:
+                return super().forward(input_)
+            if not isinstance(self.quant_method, UnquantizedEmbeddingMethod):
+                return super().forward(input_)
+            rows = functions.sharded_embedding(self.weight.data, input_, indices.org_vocab_start_index)
+            return tensor_model_parallel_all_reduce(rows)
+
     register_linear_kernel(quantized.DiopiWeightOnlyLinear, PlatformEnum.OOT, "mp")
     register_linear_kernel(quantized.DiopiInt8Linear, PlatformEnum.OOT, "int8")
-    _define_router_operators()
+    register_linear_kernel(quantized.DiopiFloat8Linear, PlatformEnum.OOT, "fp8")
+    # Those of blocks have no function that registers them.
+    linear._POSSIBLE_FP8_BLOCK_KERNELS[PlatformEnum.OOT] = [quantized.DiopiFloat8Linear]
+    checkpoints.register()
+    _define_operators()
 
 
-_library: torch.library.Library | None = None
+_libraries: list[torch.library.Library] = []
 
 
-def _define_router_operators() -> None:
-    """Defines the operators of routers that vLLM calls whatever the platform, and has only compiled for CUDA."""
-    global _library
-    if _library is not None:
+def _define_operators() -> None:
+    """Defines operators that vLLM calls whatever the platform, and has only compiled for CUDA: routers, and the float8
+    of weights that are quantized again while they are loaded."""
+    if _libraries:
         return
-    _library = torch.library.Library("_moe_C", "FRAGMENT")
-    common = "Tensor(a!) weights, Tensor(b!) ids, Tensor(c!) positions, Tensor gating, bool renormalize, Tensor? bias"
-    _library.define(f"topk_softmax({common}, Tensor? is_padding) -> ()")
-    _library.define(f"topk_sigmoid({common}, float scale, Tensor? is_padding) -> ()")
-    _library.impl("topk_softmax", _topk_softmax, "PrivateUse1")
-    _library.impl("topk_sigmoid", _topk_sigmoid, "PrivateUse1")
+    router, common = torch.library.Library("_moe_C", "FRAGMENT"), torch.library.Library("_C", "FRAGMENT")
+    _libraries.extend((router, common))
+    arguments = (
+        "Tensor(a!) weights, Tensor(b!) ids, Tensor(c!) positions, Tensor gating, bool renormalize, Tensor? bias"
+    )
+    router.define(f"topk_softmax({arguments}, Tensor? is_padding) -> ()")
+    router.define(f"topk_sigmoid({arguments}, float scale, Tensor? is_padding) -> ()")
+    router.impl("topk_softmax", _topk_softmax, "PrivateUse1")
+    router.impl("topk_sigmoid", _topk_sigmoid, "PrivateUse1")
+    common.define("static_scaled_fp8_quant(Tensor(a!) out, Tensor input, Tensor scale, int[]? group_shape=None) -> ()")
+    common.impl("static_scaled_fp8_quant", _quantize_float8, "PrivateUse1")
+
+
+def _quantize_float8(out: Tensor, input: Tensor, scale: Tensor, group_shape: list[int] | None = None) -> None:
+    if scale.numel() != 1:
+        raise NotImplementedError("float8 of known scales has one of the whole tensor")
+    out.copy_(functions.quantize_float8(input, scale, 0, out.dtype)[0])
 
 
 def _topk_softmax(

@@ -50,13 +50,15 @@ class DiopiPlatform(Platform):
         cls, selected_backend: Any, attn_selector_config: Any, num_heads: int | None = None
     ) -> str:
         from .attention import DiopiAttentionBackend
+        from .latent_attention import DiopiLatentBackend
 
-        reasons = DiopiAttentionBackend.validate_configuration(
+        backend = DiopiLatentBackend if attn_selector_config.use_mla else DiopiAttentionBackend
+        reasons = backend.validate_configuration(
             device_capability=cls.get_device_capability(), **attn_selector_config._asdict()
         )
         if reasons:
             raise ValueError(f"no attention on {cls.device_name} for {attn_selector_config}: {', '.join(reasons)}")
-        return f"{DiopiAttentionBackend.__module__}.{DiopiAttentionBackend.__qualname__}"
+        return f"{backend.__module__}.{backend.__qualname__}"
 
     @classmethod
     def check_and_update_config(cls, vllm_config: Any) -> None:

@@ -7,7 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 from vllm.model_executor.kernels.linear.mixed_precision.MPLinearKernel import MPLinearKernel
-from vllm.model_executor.kernels.linear.scaled_mm.ScaledMMLinearKernel import Int8ScaledMMLinearKernel
+from vllm.model_executor.kernels.linear.scaled_mm.ScaledMMLinearKernel import (
+    FP8ScaledMMLinearKernel,
+    Int8ScaledMMLinearKernel,
+)
 from vllm.scalar_type import scalar_types
 
 from . import functions
@@ -81,3 +84,52 @@ class DiopiInt8Linear(Int8ScaledMMLinearKernel):
     def apply_weights(self, layer: Any, x: Tensor, bias: Tensor | None = None) -> Tensor:
         weight, scale, input_scale, _, _ = self._get_layer_params(layer)
         return functions.int8_linear(x, weight, scale, input_scale, bias)
+
+
+class DiopiFloat8Linear(FP8ScaledMMLinearKernel):
+    """Weights and activations of float8; scales of the tensor, of channels and tokens, or of blocks."""
+
+    @classmethod
+    def is_supported(cls, compute_capability: int | None = None) -> tuple[bool, str | None]:
+        return True, None
+
+    @classmethod
+    def can_implement(cls, c: Any) -> tuple[bool, str | None]:
+        shape = c.weight_quant_key.scale.group_shape
+        if c.activation_quant_key.scale.group_shape.is_per_group() and shape.row != shape.col:
+            return False, f"blocks of {shape.row} channels and {shape.col} features: only square ones are supported"
+        return True, None
+
+    @property
+    def block(self) -> int:
+        """Features of a block; any number where scales are not of blocks."""
+        shape = self.config.weight_quant_key.scale.group_shape
+        return int(shape.col) if self._has_blocks else 128
+
+    @property
+    def _has_blocks(self) -> bool:
+        return bool(self.config.activation_quant_key.scale.group_shape.is_per_group())
+
+    def _get_layer_params(self, layer: Any) -> Any:
+        return layer.weight, layer.diopi_weight_scale, getattr(layer, "input_scale", None), None
+
+    def process_weights_after_loading(self, layer: Any) -> None:
+        """Brings the weight to rows of output channels, and the scales to the shapes of the interface."""
+        weight = layer.weight.data if self._has_blocks else layer.weight.data.t()
+        layer.weight = torch.nn.Parameter(weight.contiguous().t(), requires_grad=False)
+        scale = layer.weight_scale_inv if hasattr(layer, "weight_scale_inv") else layer.weight_scale
+        scale = scale.data if self._has_blocks else scale.data.reshape(-1, 1) if scale.numel() > 1 else scale.view(1)
+        layer.diopi_weight_scale = scale.contiguous() if scale.dtype == torch.float8_e8m0fnu else scale.float()
+
+    def apply_scaled_mm(
+        self,
+        *,
+        A: Tensor,
+        B: Tensor,
+        out_dtype: torch.dtype,
+        As: Tensor,
+        Bs: Tensor,
+        bias: Tensor | None,
+        output_shape: list[int],
+    ) -> Tensor:
+        return functions.float8_linear(A, B.t(), As, Bs, bias, out_dtype, self.block).view(output_shape)

@@ -14,7 +14,7 @@ from vllm.v1.worker.gpu_worker import Worker, init_worker_distributed_environmen
 from vllm.v1.worker.utils import request_memory
 from vllm.v1.worker.worker_base import CompilationTimes
 
-from . import compatibility
+from . import compatibility, sampling
 from .platform import device_module
 
 
@@ -40,6 +40,7 @@ class DiopiWorker(Worker):
         torch.accelerator.empty_cache()
         self.init_snapshot = MemorySnapshot(device=self.device)
         self.requested_memory = request_memory(self.init_snapshot, self.cache_config)
+        sampling.connect()
         compatibility.create_runner(self)
 
     def _maybe_get_memory_pool_context(self, tag: str) -> AbstractContextManager[Any]:

@@ -13,7 +13,7 @@
 namespace diopigen::core {
 
 // Dense numbering of the dtypes that this library works with; tables are indexed by it. The order is that of
-// `kDtypeTable` in dtype.cpp.
+// `kDtypeTable` in dtype.cpp. Those of float8 are bytes for all but the kernels that name them (`float8.h`).
 enum class Dtype : uint8_t {
     kBool,
     kUint8,
@@ -27,6 +27,9 @@ enum class Dtype : uint8_t {
     kFloat64,
     kComplex64,
     kComplex128,
+    kFloat8E4m3fn,
+    kFloat8E5m2,
+    kFloat8E8m0fnu,
     kUnsupported,
 };
 

@@ -1,4 +1,4 @@
-// Rotary embedding by positions, and gated activations.
+// Rotary embedding by positions, gated activations, and rows of a sharded table.
 #include <diopigen_kernels/serving/layers.h>
 
 #include "diopi_core/kernel_checks.h"
@@ -49,6 +49,20 @@ void entry::silu_and_mul(const SiluAndMulArgs& args) { activate_halves(args.out,
 
 void entry::gelu_and_mul(const GeluAndMulArgs& args) {
     activate_halves(args.out, args.input, args.approximate == "tanh" ? Gate::kGeluTanh : Gate::kGelu);
+}
+
+void entry::sharded_embedding(const ShardedEmbeddingArgs& args) {
+    require_apart(args.out, {&args.weight, &args.tokens});
+    const IntegralInput tokens(args.tokens);
+    dispatch_word(args.weight.dtype, [&](auto word) {
+        using Word = decltype(word);
+        const RawInput weight(args.weight);
+        const RawOutput out(args.out);
+        Each()(args.out.numel, 1,
+               ShardedElement<Word>{out.as<Word>(), weight.as<Word>(), tokens.data(), args.first_token,
+                                    args.weight.shape[0], args.weight.shape[1]});
+        out.store();
+    });
 }
 
 }  // namespace diopigen

@@ -132,6 +132,14 @@ Status packedLinear(const Launch& launch, Context ctx, Out out, In input, In wei
 Status quantizeByToken(const Launch& launch, Context ctx, Out out, Out scale, In input);
 Status scaledInt8Linear(const Launch& launch, Context ctx, Out out, In input, In weight, In input_scale,
                         In weight_scale, In bias);
+Status gptqLinear(const Launch& launch, Context ctx, Out out, In input, In weight, In scale, In zero_point,
+                  In group_index, In bias, int64_t bits, int64_t zero_offset);
+Status awqLinear(const Launch& launch, Context ctx, Out out, In input, In weight, In scale, In zero_point, In bias);
+Status quantizeFloat8ByToken(const Launch& launch, Context ctx, Out out, Out scale, In input, int64_t group_size);
+Status quantizeFloat8(const Launch& launch, Context ctx, Out out, In input, In scale);
+Status scaledFloat8Linear(const Launch& launch, Context ctx, Out out, In input, In weight, In input_scale,
+                          In weight_scale, In bias, int64_t block);
+Status shardedEmbedding(const Launch& launch, Context ctx, Out out, In weight, In tokens, int64_t first_token);
 
 }  // namespace diopigen::kernels::operators
 

@@ -218,4 +218,27 @@ Status reshapeAndCache(const Launch& launch, Context ctx, Out key_cache, Out val
     });
 }
 
+Status shardedEmbedding(const Launch& launch, Context ctx, Out out, In weight, In tokens, int64_t first_token) {
+    const Call call(ctx, "diopiShardedEmbedding", {out}, {weight, tokens});
+    if (!call.isComplete() || !call.haveRank({1}, 2) || !isFloat(call.dtype(1)) ||
+        !call.haveDtype({0}, call.dtype(1)) || first_token < 0 || !call.isInOrder(0) || !call.isInOrder(1)) {
+        return call.rejected();
+    }
+    const Shape table = call.shape(1), of_tokens = call.shape(2);
+    Shape results = of_tokens;
+    results.push_back(table[1]);
+    if (!call.haveShape({0}, results)) {
+        return call.rejected();
+    }
+    return launched(call, launch, [=](const Kernel& k) {
+        const Input<int64_t> numbers(k, 2, of_tokens);
+        const auto look_up = [&](auto word) {
+            using Word = decltype(word);
+            each(product(results), 1,
+                 ShardedElement<Word>{k.out<Word>(0), k.in<Word>(1), numbers.data(), first_token, table[0], table[1]});
+        };
+        k.buffer(0).dtype == diopi_dtype_float32 ? look_up(uint32_t{0}) : look_up(uint16_t{0});
+    });
+}
+
 }  // namespace diopigen::kernels::operators

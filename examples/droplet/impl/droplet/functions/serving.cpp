@@ -99,6 +99,31 @@ diopiError_t diopiScaledInt8Linear(Context ctx, Out out, In input, In weight, In
     return answer(
         operators::scaledInt8Linear(launchAtOnceIfSmall, ctx, out, input, weight, input_scale, weight_scale, bias));
 }
+diopiError_t diopiGptqLinear(Context ctx, Out out, In input, In weight, In scale, In zero_point, In group_index,
+                             In bias, int64_t bits, int64_t zero_offset) {
+    return answer(operators::gptqLinear(launchAtOnceIfSmall, ctx, out, input, weight, scale, zero_point, group_index,
+                                        bias, bits, zero_offset));
+}
+diopiError_t diopiAwqLinear(Context ctx, Out out, In input, In weight, In scale, In zero_point, In bias) {
+    return answer(operators::awqLinear(launchAtOnceIfSmall, ctx, out, input, weight, scale, zero_point, bias));
+}
+diopiError_t diopiQuantizeFloat8ByToken(Context ctx, Out out, Out scale, In input, int64_t group_size) {
+    return answer(operators::quantizeFloat8ByToken(launchAtOnceIfSmall, ctx, out, scale, input, group_size));
+}
+diopiError_t diopiQuantizeFloat8(Context ctx, Out out, In input, In scale) {
+    return answer(operators::quantizeFloat8(launchAtOnceIfSmall, ctx, out, input, scale));
+}
+diopiError_t diopiScaledFloat8Linear(Context ctx, Out out, In input, In weight, In input_scale, In weight_scale,
+                                     In bias, int64_t block) {
+    return answer(operators::scaledFloat8Linear(launchAtOnceIfSmall, ctx, out, input, weight, input_scale, weight_scale,
+                                                bias, block));
+}
+diopiError_t diopiArgmax(Context ctx, Out out, In input, const int64_t* dim, bool keepdim) {
+    return answer(operators::argmax(launchAtOnceIfSmall, ctx, out, input, dim, keepdim));
+}
+diopiError_t diopiShardedEmbedding(Context ctx, Out out, In weight, In tokens, int64_t first_token) {
+    return answer(operators::shardedEmbedding(launchAtOnceIfSmall, ctx, out, weight, tokens, first_token));
+}
 
 }  // namespace droplet
 }  // namespace impl

@@ -1,5 +1,5 @@
-// Rotary embedding and gated activations, for the libraries of all devices: an object is called for each owner of
-// results. Elements are rows of floats in row-major order.
+// Rotary embedding, gated activations and rows of a sharded table, for the libraries of all devices: an object is
+// called for each owner of results. Elements are rows of floats in row-major order.
 #ifndef DIOPIGEN_KERNELS_SERVING_LAYERS_H_
 #define DIOPIGEN_KERNELS_SERVING_LAYERS_H_
 
@@ -63,6 +63,21 @@ struct GatedElement {
         const float* const row = from + owner / width * 2 * width;
         const int64_t i = owner % width;
         to[owner] = static_cast<float>(activate(gate, row[i]) * row[width + i]);
+    }
+};
+
+/// An element of the row of a token: that of a table that has `rows` tokens from `first` on, or zero. Owners: tokens *
+/// size.
+template <typename Word>
+struct ShardedElement {
+    Word* to;           ///< [tokens, size]
+    const Word* table;  ///< [rows, size]
+    const int64_t* tokens;
+    int64_t first, rows, size;
+
+    DIOPI_HOST_DEVICE void operator()(int64_t owner) const {
+        const int64_t row = tokens[owner / size] - first;
+        to[owner] = row >= 0 && row < rows ? table[row * size + owner % size] : Word{};
     }
 };
 

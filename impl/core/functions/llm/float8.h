@@ -1,0 +1,24 @@
+// Tensors of float8 as their bytes, and the format of these.
+#ifndef DIOPI_CORE_FUNCTIONS_LLM_FLOAT8_H_
+#define DIOPI_CORE_FUNCTIONS_LLM_FLOAT8_H_
+
+#include <diopigen/float8.h>
+
+#include "diopi_core/tensor.h"
+
+namespace diopigen::core {
+
+inline Float8 float8_of(const Tensor& tensor) {
+    return tensor.dtype == Dtype::kFloat8E4m3fn ? Float8::e4m3fn
+           : tensor.dtype == Dtype::kFloat8E5m2 ? Float8::e5m2
+                                                : Float8::e8m0fnu;
+}
+
+inline Tensor bytes_of(Tensor tensor) {
+    tensor.dtype = Dtype::kUint8;
+    return tensor;
+}
+
+}  // namespace diopigen::core
+
+#endif  // DIOPI_CORE_FUNCTIONS_LLM_FLOAT8_H_
