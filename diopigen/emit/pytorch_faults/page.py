@@ -34,7 +34,7 @@ def emit(interface: Interface, templates: Path) -> Plan:
 def _counts(release: str) -> tuple[str, int, int, int, int]:
     """A release, its faults in kernels, in meta functions and in compilers, and those of all that have no number."""
     faults = [one for one in known() if one.is_fault and one.is_in(release_of(release))]
-    compiled, meta = (sum(map(bool, marks)) for marks in zip(*((f.compiler, f.everywhere) for f in faults), strict=True))
+    compiled, meta = sum(bool(one.compiler) for one in faults), sum(one.everywhere for one in faults)
     return release, len(faults) - compiled - meta, meta, compiled, sum(not one.public for one in faults)
 
 
