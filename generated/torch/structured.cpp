@@ -1573,6 +1573,8 @@ namespace pow_Scalar {
 
 void run(at::Tensor& out, const at::Scalar& self, const at::Tensor& exponent) {
     Call call(out);
+    TORCH_CHECK(at::canCast(at::result_type(self, exponent), out.scalar_type()), "result type ",
+                at::result_type(self, exponent), " can't be cast to the desired output type ", out.scalar_type());
     Output out_written(out, at::result_type(self, exponent));
     const Input exponent_read(call, exponent, at::result_type(self, exponent));
     call("diopiPowScalar", diopiPowScalar, out_written, Number(self), exponent_read);

@@ -25,7 +25,7 @@ def operators(
     folder: str,
     json_file: str | None,
     only_list: bool,
-    spec: str | None,
+    session: Session,
 ) -> None:
     """Inject faults into custom operators for PyTorch, and let `conformance aten --register` look for them.
 
@@ -39,7 +39,6 @@ def operators(
         for one in injected:
             click.echo(f"{one.name} ({one.operator}): {one.sentence}")
         return
-    session = Session(spec, None, "text", False)
     campaign = Campaign(session.load().interface, Path(folder), python=python, jobs=jobs)
     control, outcomes = campaign.run(injected, _show if sys.stderr.isatty() else None)
     found = sum(one.is_found for one in outcomes)

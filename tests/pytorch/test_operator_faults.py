@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from diopigen.ir.model import Interface
+from lab.commands.operators import operators
 from lab.operators.campaign import Campaign, selected
 from lab.operators.faults import FAULTS
 
@@ -31,6 +33,12 @@ def test_faults_are_found_and_right_operators_pass(interface: Interface, tmp_pat
 def test_all_faults_but_those_within_bounds_are_found(interface: Interface, tmp_path: Path) -> None:
     assert len(FAULTS) >= 30
     assert _found(interface, tmp_path) == {one.name for one in FAULTS} - WITHIN_BOUNDS - UNSEEN
+
+
+def test_the_command_lists_its_faults() -> None:
+    done = CliRunner().invoke(operators, ["--list"])
+    assert (done.exit_code, done.exception) == (0, None)
+    assert len(done.output.splitlines()) == len(FAULTS)
 
 
 def test_each_fault_has_a_kernel_of_its_own() -> None:

@@ -74,7 +74,7 @@ def _document() -> Mapping[str, Any]:
 
 
 def seen() -> Mapping[str, Any]:
-    """`date` and `releases` of torch: when and where the failures were looked at."""
+    """`date` and `releases` of torch: when and where the failures were looked at; those of compilers in `compiled`."""
     seen_in: Mapping[str, Any] = _document()["seen"]
     return seen_in
 

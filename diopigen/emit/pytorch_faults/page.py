@@ -31,12 +31,13 @@ def emit(interface: Interface, templates: Path) -> Plan:
     return Plan((PlannedFile("docs/pytorch-faults.md", text, _INPUTS, TARGET),))
 
 
-def _counts(release: str) -> tuple[str, int, int, int, int]:
-    """A release, its faults in kernels, in meta functions and in compilers, and those of all that have no number."""
+def _counts(release: str) -> tuple[str, int, int, int, int | str]:
+    """A release, its faults in kernels and in meta functions, those of both without a number, those of compilers."""
     faults = [one for one in known() if one.is_fault and one.is_in(release_of(release))]
-    compiled = sum(bool(one.compiler) for one in faults)
-    meta = sum(bool(one.everywhere) for one in faults)
-    return release, len(faults) - compiled - meta, meta, compiled, sum(not one.public for one in faults)
+    own = [one for one in faults if not one.compiler]
+    meta = sum(one.everywhere for one in own)
+    compiled = len(faults) - len(own) if release in seen()["compiled"] else "not run"
+    return release, len(own) - meta, meta, sum(not one.public for one in own), compiled
 
 
 def _releases(one: Known) -> str:

@@ -183,6 +183,10 @@ class TensorArguments:
             raise BindingError(f"has a result, {param.name}, that the function allocates")
         word = f"{name}_written"
         self.words[param.name] = word
+        if not self.is_iterator and (promoted := self._promoted(param)):
+            check = [f"at::canCast({promoted}, {name}.scalar_type())", '"result type "', promoted]
+            check += ['" can\'t be cast to the desired output type "', f"{name}.scalar_type()"]
+            self.lines += call_lines("TORCH_CHECK", check, ";", COLUMNS - 4).split("\n")
         self.lines += call_lines(f"Output {word}", [name, *self._output_type(param, name)], ";", COLUMNS - 4).split(
             "\n"
         )
