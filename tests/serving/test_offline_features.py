@@ -105,7 +105,9 @@ def test_masks_leave_the_best_token(run: Run, llama: Path) -> None:
     """Sampling at a temperature of 1 of one token is greedy; a penalty below 0 attracts the tokens of the output."""
     prompts = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
     one: list[dict[str, Any]] = [{"top_k": 1}, {"top_p": 1e-6}, {"min_p": 1.0}, {"top_k": 5, "min_p": 0.999999}]
-    rounds = [{"prompts": prompts, "sampling": {**limit, "temperature": 1, "max_tokens": 12}} for limit in one]
+    rounds: list[dict[str, Any]] = [
+        {"prompts": prompts, "sampling": {**limit, "temperature": 1, "max_tokens": 12}} for limit in one
+    ]
     rounds.append({"prompts": prompts, "sampling": {"max_tokens": 12, "presence_penalty": -2, "frequency_penalty": -2}})
     results = run(model=str(llama), rounds=rounds)
     greedy = expected(llama, prompts, 12)
