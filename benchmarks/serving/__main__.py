@@ -1,4 +1,4 @@
-"""`build/serving/bin/python -m benchmarks.serving`: tokens per second of a tiny Llama by vLLM on droplet, in three ways.
+"""`build/serving/bin/python -m benchmarks.serving`: tokens per second of a tiny Llama by vLLM, in three ways.
 
 - `functions`: the plugin as it is, on droplet
 - `torch`: the same plugin with functions composed of PyTorch's operators for the CPU, and all other operators on the
