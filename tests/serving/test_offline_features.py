@@ -163,7 +163,11 @@ def test_quantized_weights(form: str, run: Run, llama: Path, tmp_path: Path) -> 
     assert tokens(results) == tiny_models.greedy(model, prompts, 16)
 
 
-def test_two_devices_share_the_layers(run: Run, llama: Path) -> None:
+def test_two_devices_share_the_layers(run: Run, llama: Path, tmp_path: Path) -> None:
     prompts = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
-    results = run(model=str(llama), engine={"tensor_parallel_size": 2}, rounds=[{"prompts": prompts}])
+    variables = {"DIOPI_DUMP_OP_ARGS": "1"}  # shows operators of ATen, not those of functions
+    rounds = [{"prompts": prompts}]
+    results = run(model=str(llama), engine={"tensor_parallel_size": 2}, rounds=rounds, variables=variables)
+    operators = set(re.findall(r"diopi: (\w+)", (tmp_path / "log").read_text()))
+    assert "mm" in operators and not {"embedding", "masked_fill_"} & operators  # rows are those of a sharded vocabulary
     assert tokens(results) == expected(llama, prompts, 16)
