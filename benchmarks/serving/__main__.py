@@ -56,13 +56,13 @@ def measured(way: str, folder: Path) -> dict[str, Any]:
     torch.set_num_threads(2)
     if way == "transformers":
         model = tiny_models.load(folder)
+        model.generation_config.eos_token_id = None  # the end of a text is a token like others
 
         def generate(batch: list[list[int]]) -> Any:
             ids = torch.tensor(batch)
-            lengths = {"min_new_tokens": TOKENS, "max_new_tokens": TOKENS}
             with torch.no_grad():
                 return model.generate(
-                    ids, attention_mask=torch.ones_like(ids), do_sample=False, pad_token_id=0, **lengths
+                    ids, attention_mask=torch.ones_like(ids), do_sample=False, pad_token_id=0, max_new_tokens=TOKENS
                 )
 
         return {**best(generate), "tokens": generate(prompts(2))[:, len(prompts(1)[0]) :].tolist()}
