@@ -109,7 +109,8 @@ $(SERVING)/ready: tools/install_serving.py
 	@touch $@
 
 test-serving: $(VENV)/torch $(SERVING)/ready
-	@$(BUILD) torch --target torch_droplet --target droplet_clean --target diopi_impl --target diopigen_runtime_shared
+	@$(BUILD) torch --target torch_droplet --target droplet_clean --target diopi_impl --target diopigen_runtime_shared \
+		--target kestrel --target torch_kestrel_served
 	@$(SERVING)/bin/python -m pytest --confcutdir=tests/serving tests/serving
 
 demo-torch: $(VENV)/torch

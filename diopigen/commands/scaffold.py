@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 )
 @click.option("--all", "everything", is_flag=True, help="Every operator of the interface.")
 @click.option("--with-torch", "torch", is_flag=True, help="A backend for PyTorch too: the package torch_NAME.")
+@click.option("--with-vllm", "vllm", is_flag=True, help="What vLLM's plugin reads too: layers of torch_NAME, a test.")
 @click.option("--with-tvm", "tvm", is_flag=True, help="Packed functions of tvm-ffi and TVM's ext_dev too.")
 @click.option("--vendored", is_flag=True, help="A copy of headers, runtime and kernel library in third_party/diopigen.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; list what would be written.")
@@ -42,6 +43,7 @@ def scaffold(
     models: tuple[str, ...],
     everything: bool,
     torch: bool,
+    vllm: bool,
     tvm: bool,
     vendored: bool,
     dry_run: bool,
@@ -73,8 +75,8 @@ def scaffold(
     require_vendor_name(name)
     selected = Selection((*patterns, *_called(session, models)), families, everything)
     if interface.naming != DIOPI:
-        if torch or tvm or vendored or chip_path is not None or models:
-            message = "--with-torch, --with-tvm, --vendored, --chip and --model need an interface of DIOPI"
+        if torch or vllm or tvm or vendored or chip_path is not None or models:
+            message = "--with-torch, --with-vllm, --with-tvm, --vendored, --chip and --model need an interface of DIOPI"
             raise click.UsageError(message)
         sink = session.sink
         done = run_foreign(interface, where, name, Path(out), sink, selected=selected, force=force, write=not dry_run)
@@ -88,6 +90,7 @@ def scaffold(
         session.sink,
         selected=selected,
         torch=torch,
+        vllm=vllm,
         tvm=tvm,
         vendored=vendored or where.has_own_spec,
         chip=None if start is None else start.content,

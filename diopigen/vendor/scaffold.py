@@ -82,6 +82,7 @@ def scaffold(
     *,
     selected: Selection | None = None,
     torch: bool = False,
+    vllm: bool = False,
     tvm: bool = False,
     vendored: bool = False,
     chip: bytes | None = None,
@@ -92,9 +93,9 @@ def scaffold(
 
     Without a selection and a chip a new tree gets the starter set, and an older one what it was scaffolded with
     before. What is `selected` gets files of the vendor's own. Of the starter set, and of what the file of the chip
-    lists, operators get generated kernels where there are any. `torch` adds a backend for PyTorch, `tvm` what TVM
-    needs, `vendored` a copy of what `package` holds (`package_root`), all of which the tree keeps from then on.
-    `chip` is the chip's file that a new tree starts with.
+    lists, operators get generated kernels where there are any. `torch` adds a backend for PyTorch, `vllm` that
+    and what the plugin for vLLM reads, `tvm` what TVM needs, `vendored` a copy of what `package` holds
+    (`package_root`), all of which the tree keeps from then on. `chip` is the chip's file that a new tree starts with.
     `force` overwrites generated files that were edited; `write` false only says what would be done. Functions whose
     signature differs from the interface become errors in `sink` (`impl-signature`), though what is new is written
     all the same. Edited generated files are errors too, and then nothing is written. Raises `Failure` for a name,
@@ -112,7 +113,8 @@ def scaffold(
     tree = replace(
         tree,
         selection=selection,
-        torch=torch or tree.torch,
+        torch=torch or vllm or tree.torch,
+        vllm=vllm or tree.vllm,
         tvm=tvm or tree.tvm,
         vendored=vendored or tree.vendored,
     )
@@ -201,6 +203,7 @@ def _planned(
         native.content,
         tree.selection,
         torch=tree.torch,
+        vllm=tree.vllm,
         tvm=tree.tvm,
         vendored=tree.vendored,
         elementwise=len(kernels.elementwise),

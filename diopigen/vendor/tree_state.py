@@ -29,6 +29,7 @@ class TreeState:
     is_new: bool
     selection: Selection = NOTHING
     torch: bool = False
+    vllm: bool = False
     tvm: bool = False
     vendored: bool = False
     """True if it has a copy of what the package brings along, in third_party/diopigen."""
@@ -69,7 +70,7 @@ def _read_mark(path: Path) -> tuple[str, TreeState]:
         if not isinstance(owner, str):
             raise ValueError("'vendor' is a text")
         selection = selection_from_json(document["operators"])
-        added = [document.get(name) is True for name in ("torch", "tvm", "vendored")]
+        added = [document.get(name) is True for name in ("torch", "vllm", "tvm", "vendored")]
         return owner, TreeState(False, selection, *added)
     except (ValueError, KeyError, TypeError, RecursionError):
         message = f"'{path.as_posix()}' does not say whose tree it is and what it was scaffolded with"

@@ -20069,6 +20069,12 @@ diopi_configs = {
                     "gen_fn": dict(fn="Genfunc.randint", low=-2147483648, high=2147483647),
                 },
                 {"ins": ["scale"], "shape": ((24, 2),), "gen_fn": dict(fn="Genfunc.uniform", low=0.01, high=0.1)},
+                {
+                    "ins": ["zero_point"],
+                    "shape": ((3, 2),),
+                    "dtype": [np.int32],
+                    "gen_fn": dict(fn="Genfunc.randint", low=-2147483648, high=2147483647),
+                },
             ],
         ),
     ),

@@ -54,7 +54,7 @@ def bring_up(tree: Path, *, conversions: str = "", faults: bool = False) -> None
         chip = tree.parent / f"{tree.name}.yaml"
         chip.write_text(text.replace(MOVER, "int32, int64, float64]"), encoding="utf-8")
     named = [word for name in FAULTY if faults for word in ("--ops", name)]
-    command("scaffold", "--chip", chip, "--out", tree, "--with-torch", *named)
+    command("scaffold", "--chip", chip, "--out", tree, "--with-vllm", *named)
     if conversions:
         config = tree / "convert_config.yaml"
         config.write_text(config.read_text(encoding="utf-8") + conversions, encoding="utf-8")

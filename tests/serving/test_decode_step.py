@@ -20,7 +20,9 @@ SAMPLED = {"temperature": 0.9, "top_k": 20, "top_p": 0.9, "min_p": 0.01, "repeti
 def test_no_function_of_a_step_runs_on_the_host(
     sampling: dict[str, Any], run: Callable[..., dict[str, Any]], models: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    rounds = [{"prompts": PROMPTS, "sampling": {"max_tokens": count, **sampling}} for count in (4, 4, 20)]
+    rounds: list[dict[str, Any]] = [
+        {"prompts": PROMPTS, "sampling": {**sampling, "max_tokens": count}} for count in (4, 4, 20)
+    ]
     results = run(model=str(models("llama")), rounds=rounds, variables={"DIOPI_FALLBACK": "log"})
     assert results["fallbacks"] == [{}, {}, {}]  # by PyTorch, without a kernel of the backend
     log = (tmp_path / "log").read_text()

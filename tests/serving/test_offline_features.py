@@ -104,8 +104,10 @@ def test_logarithms_of_probabilities_and_seeds(run: Run, llama: Path) -> None:
 def test_masks_leave_the_best_token(run: Run, llama: Path) -> None:
     """Sampling at a temperature of 1 of one token is greedy; a penalty below 0 attracts the tokens of the output."""
     prompts = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
-    one = [{"top_k": 1}, {"top_p": 1e-6}, {"min_p": 1.0}, {"top_k": 5, "min_p": 0.999999}]
-    rounds = [{"prompts": prompts, "sampling": {"temperature": 1, "max_tokens": 12, **limit}} for limit in one]
+    one: list[dict[str, Any]] = [{"top_k": 1}, {"top_p": 1e-6}, {"min_p": 1.0}, {"top_k": 5, "min_p": 0.999999}]
+    rounds: list[dict[str, Any]] = [
+        {"prompts": prompts, "sampling": {**limit, "temperature": 1, "max_tokens": 12}} for limit in one
+    ]
     rounds.append({"prompts": prompts, "sampling": {"max_tokens": 12, "presence_penalty": -2, "frequency_penalty": -2}})
     results = run(model=str(llama), rounds=rounds)
     greedy = expected(llama, prompts, 12)
@@ -161,7 +163,11 @@ def test_quantized_weights(form: str, run: Run, llama: Path, tmp_path: Path) -> 
     assert tokens(results) == tiny_models.greedy(model, prompts, 16)
 
 
-def test_two_devices_share_the_layers(run: Run, llama: Path) -> None:
+def test_two_devices_share_the_layers(run: Run, llama: Path, tmp_path: Path) -> None:
     prompts = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
-    results = run(model=str(llama), engine={"tensor_parallel_size": 2}, rounds=[{"prompts": prompts}])
+    variables = {"DIOPI_DUMP_OP_ARGS": "1"}  # shows operators of ATen, not those of functions
+    rounds = [{"prompts": prompts}]
+    results = run(model=str(llama), engine={"tensor_parallel_size": 2}, rounds=rounds, variables=variables)
+    operators = set(re.findall(r"diopi: (\w+)", (tmp_path / "log").read_text()))
+    assert "mm" in operators and not {"embedding", "masked_fill_"} & operators  # rows are those of a sharded vocabulary
     assert tokens(results) == expected(llama, prompts, 16)

@@ -48,6 +48,8 @@ _STARTS = {
 }
 _PACKAGE_START = {"torch_{vendor}/__init__.py": "torch/__init__.py.j2", "pyproject.toml": "torch/pyproject.toml.j2"}
 """The vendor's package for PyTorch, over diopi_torch."""
+_VLLM_START = {"torch_{vendor}/serving.py": "torch/serving.py.j2", "test/serve.py": "torch/serve.py.j2"}
+"""Layers of the vendor's own for the plugin vllm_diopi, and a program that serves."""
 _TVM_START = {"test/relax_mlp.py": "relax_mlp.py.j2"}
 """Initial files of a tree with TVM."""
 # The functions of the newer form of a test library that are not device functions.
@@ -58,9 +60,9 @@ _LIBRARY_FUNCTIONS = ("initLibrary", "finalizeLibrary", "buildGeneratorState")
 class VendorOptions:
     """Request of a scaffold: the vendor's name, the operators that get a skeleton, and what they were selected by.
 
-    `torch`: the tree has a backend for PyTorch as well, `tvm`: packed functions and TVM's ext_dev. `chip` is the chip's
-    file that a tree starts with. `elementwise` and `library` count the functions with generated kernels and with first
-    versions of the kernel library, besides `operators`.
+    `torch`: the tree has a backend for PyTorch as well, `vllm`: what the plugin for vLLM reads, `tvm`: packed functions
+    and TVM's ext_dev. `chip` is the chip's file that a tree starts with. `elementwise` and `library` count the
+    functions with generated kernels and with first versions of the kernel library, besides `operators`.
     """
 
     vendor: str
@@ -68,6 +70,7 @@ class VendorOptions:
     chip: bytes
     selection: Selection = NOTHING
     torch: bool = False
+    vllm: bool = False
     tvm: bool = False
     vendored: bool = False
     elementwise: int = 0
@@ -132,11 +135,13 @@ def _starts(
         "exported": [*(function["name"] for function in functions), *_LIBRARY_FUNCTIONS],
         "first": (unwritten or options.operators or operators(interface))[0],
         "vendored": options.vendored,
+        "vllm": options.vllm,
         "elementwise": options.elementwise,
         "library": options.library + called,
         "open": len(names) - called,
     }
-    starts = {**_STARTS, **(_PACKAGE_START if options.torch else {}), **(_TVM_START if options.tvm else {})}
+    added = ((_PACKAGE_START, options.torch), (_VLLM_START, options.vllm), (_TVM_START, options.tvm))
+    starts = {**_STARTS, **{path: name for files, is_added in added if is_added for path, name in files.items()}}
     found = _starts_of(templates, starts, values, options.vendor)
     return [*found, PlannedFile(chip_file(options.vendor), options.chip, ("specs/types.yaml",), "vendor")]
 
@@ -166,6 +171,7 @@ def _mark(interface: Interface, options: VendorOptions) -> bytes:
         "interface": str(interface.version),
         "operators": options.selection.as_json(),
         **({"torch": True} if options.torch else {}),
+        **({"vllm": True} if options.vllm else {}),
         **({"tvm": True} if options.tvm else {}),
         **({"vendored": True} if options.vendored else {}),
     }

@@ -5,6 +5,8 @@ The device's name comes from that package (`diopi_torch.package.device()`), so t
 
 from __future__ import annotations
 
+import importlib.util
+
 import torch  # noqa: F401  # loads the vendor's package, by its entry point
 
 __version__ = "0.2.0"
@@ -21,13 +23,17 @@ def platform() -> str | None:
 
 
 def register() -> None:
-    """Registers layers and kernels of linear layers, if the device of DIOPI is vLLM's platform."""
-    from diopi_torch.package import is_loaded
+    """Registers layers and kernels of linear layers, if the device of DIOPI is vLLM's platform; then calls `register`
+    of the vendor's module `torch_<vendor>.serving`, if there is one."""
+    from diopi_torch import _backend
 
-    if is_loaded():
+    if _backend.is_loaded():
         from . import layers
 
         layers.register()
+        own = f"{_backend.vendor().package}.serving"
+        if importlib.util.find_spec(own) is not None:
+            importlib.import_module(own).register()
 
 
 __all__ = ["platform", "register"]

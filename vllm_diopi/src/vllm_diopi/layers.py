@@ -103,7 +103,8 @@ def register() -> None:
         def forward(self, input_: Tensor) -> Tensor:
             indices = self.shard_indices
             is_whole = indices.added_vocab_start_index == indices.added_vocab_end_index
-            if self.tp_size == 1 or not is_whole or self.parallel_group is not None or not self.reduce_results:
+            is_reduced = getattr(self, "reduce_results", True)  # 0.31 reduces all
+            if self.tp_size == 1 or not is_whole or self.parallel_group is not None or not is_reduced:
                 return super().forward(input_)
             if not isinstance(self.quant_method, UnquantizedEmbeddingMethod):
                 return super().forward(input_)
