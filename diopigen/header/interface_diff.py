@@ -217,10 +217,14 @@ class _Comparison:
             fix = f"make '{expected.underlying}' its type"
             self._report("enum-value", f"{text}, {self._label} has '{expected.underlying}'", found.span, fix=fix)
         neighbour = found.span
+        declared = [right[name] for name in have if name in right and right[name] != max(right.values())]
         for name, value in right.items():
             if name not in have:
                 message = f"'{found.name}' lacks '{name}', which is {value}"
-                self._report("enum-missing", message, neighbour, fix=f"add '{name} = {value}'")
+                # An older version ends earlier.
+                is_later = self._is_older() and value > max(declared, default=value)
+                severity = NOTE if is_later else None
+                self._report("enum-missing", message, neighbour, fix=f"add '{name} = {value}'", severity=severity)
                 continue
             neighbour = spans.get(name, found.span)
             if have[name] != value:
@@ -231,6 +235,12 @@ class _Comparison:
                 message = f"'{name}' of '{found.name}' is not in {self._label}"
                 fix = f"remove it, or add it to {self._label}"
                 self._report("enum-extra", message, spans.get(name, found.span), fix=fix)
+
+    def _is_older(self) -> bool:
+        """Returns whether a macro of the version has another value: of a newer header all values are there."""
+        found = dict(self._actual.macros)
+        of_version = [(name, body) for name, body in self._expected.macros if name.startswith(VERSION_MACROS)]
+        return any(macro_tokens(found[name]) != macro_tokens(body) for name, body in of_version if name in found)
 
     def structs(self) -> None:
         expected = {struct.name: struct for struct in self._expected.structs}

@@ -16,7 +16,7 @@ from lab.mutation.forwarding import forwarding
 LIBRARY_NAME = "libdiopi_mutant.so"
 SOURCES = Path(__file__).resolve().parents[1] / "native"
 FAULTS = SOURCES / "faults"
-HALF = package_data("runtime") / "adaptor/include/diopigen/half.h"
+ELEMENTS = [package_data("runtime") / f"adaptor/include/diopigen/{name}.h" for name in ("half", "float8")]
 _CODE, _PRODUCT = "mutant-build", "the mutant library"
 _FLAGS = ("-std=c++17", "-O1", "-fPIC", "-fno-math-errno", "-Wall", "-Wextra", "-Werror")
 
@@ -33,7 +33,8 @@ def build(interface: Interface, templates: Path, folder: Path, *, jobs: int = 1,
     for path in sorted(path for path in sources if path.suffix in _SUFFIXES):
         own = path.relative_to(SOURCES if path.parent == SOURCES else behaviours.parent)
         files[str(own)] = path.read_bytes()
-    files["include/diopigen/half.h"] = HALF.read_bytes()
+    for header in ELEMENTS:
+        files[f"include/diopigen/{header.name}"] = header.read_bytes()
     for target in (headers, dtypes):
         files.update(target.emit(interface, templates).items())
     words = compiler(_CODE, _PRODUCT)

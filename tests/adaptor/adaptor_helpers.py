@@ -26,7 +26,10 @@ INCLUDES = [f"-I{ROOT / name}" for name in ("runtime/adaptor/include", "runtime/
 DTYPES = (
     *("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"),
     *("bool", "bfloat16", "tfloat32", "complex32", "complex64", "complex128"),
+    *("float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu"),
 )
+DRAWN = tuple(name for name in DTYPES if not name.startswith("float8"))
+"""The dtypes that the mocked library computes with."""
 SUCCESS, ERROR, NO_IMPLEMENT, DTYPE_NOT_SUPPORTED = 0, 1, 13, 1000
 HOST, DEVICE = 0, 1
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from adaptor_helpers import DTYPES, Library, Tensor
+from adaptor_helpers import DRAWN, Library, Tensor
 
 from diopigen.ir.model import DtypeList, Function, Parameter
 
@@ -76,8 +76,9 @@ def draw_tensor(pick: random.Random, library: Library, param: Parameter) -> Tens
         stride = stride if len(set(stride)) == len(stride) else [each * 2 for each in dense(tuple(size), order)]
     if kind == "expanded" and param.direction == "in" and rank:
         stride[pick.randrange(rank)] = 0
-    dtypes = param.dtype.dtypes if isinstance(param.dtype, DtypeList) and pick.random() < 0.5 else DTYPES
-    return library.tensor(pick.choice(dtypes), size, stride, offset=pick.choice((0, 0, 7)))
+    dtypes = param.dtype.dtypes if isinstance(param.dtype, DtypeList) and pick.random() < 0.5 else DRAWN
+    dtypes = [dtype for dtype in dtypes if dtype in DRAWN]
+    return library.tensor(pick.choice(dtypes or DRAWN), size, stride, offset=pick.choice((0, 0, 7)))
 
 
 def overlaps(size: list[int], stride: list[int]) -> bool:

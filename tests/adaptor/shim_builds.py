@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from adaptor_helpers import DTYPES, SPAN, cast, config, uniform
+from adaptor_helpers import DRAWN, SPAN, cast, config, uniform
 from mock_vendor import BUILT_IN, mocked
 from shim_cases import NARROW, USED
 
@@ -19,7 +19,7 @@ from diopigen.config.model import LAYOUTS, Cast, FunctionRule, ResolvedConfig, T
 from diopigen.ir.model import Interface
 
 COMPLEX = ("complex32", "complex64", "complex128")
-REAL = tuple(name for name in DTYPES if name not in COMPLEX and name != "bool")
+REAL = tuple(name for name in DRAWN if name not in COMPLEX and name != "bool")
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def random_rules(interface: Interface, seed: int) -> dict[str, FunctionRule]:
 
 def _random_casts(pick: random.Random) -> tuple[Cast, ...]:
     # What a cast leads to is not cast again: a configuration with such a chain is refused.
-    rejected = [name for name in DTYPES if pick.random() < 0.35]
+    rejected = [name for name in DRAWN if pick.random() < 0.35]
     casts = []
     for source in rejected:
         targets = [name for name in (COMPLEX if source in COMPLEX else REAL) if name not in rejected]

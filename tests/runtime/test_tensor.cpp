@@ -167,8 +167,8 @@ TEST_CASE_FIXTURE(check::FakeDevice, "unsupported_dtypes") {
     diopiTensorHandle_t tensor = nullptr;
     CHECK_FAILS(diopiRequireTensor(context, &tensor, &size, nullptr, diopi_dtype_unsupported, diopi_device),
                 diopiDtypeNotSupported, "diopiRequireTensor: dtype 255 has no element size");
-    CHECK_FAILS(diopiRequireTensor(context, &tensor, &size, nullptr, static_cast<diopiDtype_t>(17), diopi_device),
-                diopiDtypeNotSupported, "diopiRequireTensor: dtype 17 has no element size");
+    CHECK_FAILS(diopiRequireTensor(context, &tensor, &size, nullptr, static_cast<diopiDtype_t>(99), diopi_device),
+                diopiDtypeNotSupported, "diopiRequireTensor: dtype 99 has no element size");
     CHECK_FAILS(create(context, &tensor, {2}, {1}, 0, diopi_dtype_unsupported), diopiDtypeNotSupported,
                 "diopiHostCreateTensor: dtype 255 has no element size");
     CHECK(tensor == nullptr);

@@ -21,7 +21,10 @@ class Expected:
 
 
 def can_reduce(dtype: str, op: str) -> bool:
-    """Returns whether the operation has a meaning for the dtype: complex numbers have no order, bool no mean."""
+    """Returns whether the operation has a meaning for the dtype: complex numbers have no order, bool no mean, and
+    numbers of one byte are stored, not added."""
+    if dtype.startswith("float8"):
+        return False
     if kind(dtype) == "complex":
         return op not in ("ReduceOpMin", "ReduceOpMax")
     return dtype != "bool" or op != "ReduceOpAvg"
