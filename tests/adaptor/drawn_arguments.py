@@ -77,8 +77,8 @@ def draw_tensor(pick: random.Random, library: Library, param: Parameter) -> Tens
     if kind == "expanded" and param.direction == "in" and rank:
         stride[pick.randrange(rank)] = 0
     dtypes = param.dtype.dtypes if isinstance(param.dtype, DtypeList) and pick.random() < 0.5 else DRAWN
-    dtypes = [dtype for dtype in dtypes if dtype in DRAWN]
-    return library.tensor(pick.choice(dtypes or DRAWN), size, stride, offset=pick.choice((0, 0, 7)))
+    drawn = tuple(dtype for dtype in dtypes if dtype in DRAWN)
+    return library.tensor(pick.choice(drawn or DRAWN), size, stride, offset=pick.choice((0, 0, 7)))
 
 
 def overlaps(size: list[int], stride: list[int]) -> bool:
