@@ -9,8 +9,8 @@ namespace diopigen::backend {
 
 namespace {
 
-at::Tensor rejectBinaryCrossEntropy(const at::Tensor& /*self*/, const at::Tensor& /*target*/,
-                                    const std::optional<at::Tensor>& /*weight*/, int64_t /*reduction*/) {
+at::Tensor reject_binary_cross_entropy(const at::Tensor& /*self*/, const at::Tensor& /*target*/,
+                                       const std::optional<at::Tensor>& /*weight*/, int64_t /*reduction*/) {
     TORCH_CHECK(false,
                 "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast: use "
                 "torch.nn.functional.binary_cross_entropy_with_logits or torch.nn.BCEWithLogitsLoss, which combine "
@@ -44,7 +44,7 @@ TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, m) {
 #define DIOPIGEN_PROMOTE(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, promote)
     AT_FORALL_PROMOTE(DIOPIGEN_PROMOTE)
 #undef DIOPIGEN_PROMOTE
-    m.impl("binary_cross_entropy", TORCH_FN(rejectBinaryCrossEntropy));
+    m.impl("binary_cross_entropy", TORCH_FN(reject_binary_cross_entropy));
 }
 
 }  // namespace

@@ -18,42 +18,42 @@
 namespace diopigen::backend {
 
 /// Set while a switch runs the kernel itself, so that the kernel does not turn to the switch again.
-extern thread_local bool isInside;
+extern thread_local bool is_inside;
 
 /// The call as PyTorch boxes it, handled by whatever switch asks for it.
 void watch(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 /// The call on the CPU, counted under the name of the operator.
-void fallBack(const c10::OperatorHandle& op, torch::jit::Stack* stack);
-/// Why the next fallBack() of this thread is called.
-void noteReason(std::string reason);
+void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+/// Why the next fall_back() of this thread is called.
+void note_reason(std::string reason);
 /// The call with plain tensors: those that are not are replaced by copies, and copied back where they are written.
-void callPlain(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+void call_plain(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 /// Raises for a call that the function rejected: what the CPU raises where Python has a class for it (IndexError,
 /// NotImplementedError), else `failure`.
-void raiseFailure(const c10::OperatorHandle& op, torch::jit::Stack* stack);
-/// Exception type of the next raiseFailure() of this thread.
-void noteFailure(const Failed& failure);
+void raise_failure(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+/// Exception type of the next raise_failure() of this thread.
+void note_failure(const Failed& failure);
 
 /// Returns whether a function can use the memory of a tensor as it is. Tensors that are conjugated or negated lazily,
 /// or zero without memory, come here through operators such as `mm`, for which PyTorch leaves that to the kernel.
-inline bool isPlain(const at::Tensor& tensor) {
+inline bool is_plain(const at::Tensor& tensor) {
     constexpr c10::DispatchKeySet kLazy{c10::DispatchKey::Conjugate, c10::DispatchKey::Negative,
                                         c10::DispatchKey::ZeroTensor};
     return !tensor.defined() || !tensor.key_set().has_any(kLazy);
 }
 /// The same of a tensor that is written: several of its indices may be one element (views made by `unfold` and
 /// `expand`). Functions reject that, and PyTorch's operators have rules of their own.
-bool writesElementsTwice(const at::Tensor& tensor);
-inline bool isPlain(at::Tensor& tensor) {
-    return isPlain(std::as_const(tensor)) &&
-           (!tensor.defined() || tensor.is_non_overlapping_and_dense() || !writesElementsTwice(tensor));
+bool writes_elements_twice(const at::Tensor& tensor);
+inline bool is_plain(at::Tensor& tensor) {
+    return is_plain(std::as_const(tensor)) &&
+           (!tensor.defined() || tensor.is_non_overlapping_and_dense() || !writes_elements_twice(tensor));
 }
-inline bool isPlain(const std::optional<at::Tensor>& tensor) { return !tensor.has_value() || isPlain(*tensor); }
-bool isPlain(at::TensorList tensors);
-bool isPlain(const at::ITensorListRef& tensors);
-bool isPlain(const c10::List<std::optional<at::Tensor>>& tensors);
+inline bool is_plain(const std::optional<at::Tensor>& tensor) { return !tensor.has_value() || is_plain(*tensor); }
+bool is_plain(at::TensorList tensors);
+bool is_plain(const at::ITensorListRef& tensors);
+bool is_plain(const c10::List<std::optional<at::Tensor>>& tensors);
 template <typename Other>
-bool isPlain(const Other& /*argument*/) {
+bool is_plain(const Other& /*argument*/) {
     return true;
 }
 
@@ -68,23 +68,23 @@ class Kernel<Result(Arguments...)> {
     Kernel(const c10::OperatorHandle& op, Result (*body)(Arguments...)) : op_(op), body_(body) {}
 
     Result operator()(Arguments... arguments) const {
-        if (C10_UNLIKELY(!(isPlain(arguments) && ...))) {
-            return boxed(c10::BoxedKernel::makeFromFunction<&callPlain>(), arguments...);
+        if (C10_UNLIKELY(!(is_plain(arguments) && ...))) {
+            return boxed(c10::BoxedKernel::makeFromFunction<&call_plain>(), arguments...);
         }
-        if (C10_UNLIKELY(isWatched.load(std::memory_order_relaxed)) && !std::exchange(isInside, false)) {
+        if (C10_UNLIKELY(is_watched.load(std::memory_order_relaxed)) && !std::exchange(is_inside, false)) {
             return boxed(c10::BoxedKernel::makeFromFunction<&watch>(), arguments...);
         }
-        bool hasFailed = false;
+        bool has_failed = false;
         try {
             return body_(arguments...);
         } catch (const FallbackRequested& requested) {
-            noteReason(requested.what());
+            note_reason(requested.what());
         } catch (const Failed& failure) {
-            noteFailure(failure);
-            hasFailed = true;
+            note_failure(failure);
+            has_failed = true;
         }
-        return boxed(hasFailed ? c10::BoxedKernel::makeFromFunction<&raiseFailure>()
-                               : c10::BoxedKernel::makeFromFunction<&fallBack>(),
+        return boxed(has_failed ? c10::BoxedKernel::makeFromFunction<&raise_failure>()
+                                : c10::BoxedKernel::makeFromFunction<&fall_back>(),
                      arguments...);
     }
 
