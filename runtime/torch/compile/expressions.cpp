@@ -51,10 +51,10 @@ const Form& form_of(const std::string& name) {
 }
 
 c10::Scalar literal_of(const Json& value) {
-    if (value.kind() == Json::Kind::boolean) {
+    if (value.kind() == Json::Kind::kBoolean) {
         return {value.boolean()};
     }
-    return value.isInteger() ? c10::Scalar(value.integer()) : c10::Scalar(value.real());
+    return value.is_integer() ? c10::Scalar(value.integer()) : c10::Scalar(value.real());
 }
 
 [[noreturn]] void too_large() { TORCH_CHECK(false, "a size of a compiled graph has more than 64 bits"); }
@@ -265,10 +265,10 @@ c10::Scalar Expressions::value(const Expression& expression, const std::vector<c
 }
 
 bool Numbers::is_open(const Json& value) {
-    if (value.isList()) {
+    if (value.is_list()) {
         return std::any_of(value.list().begin(), value.list().end(), is_open);
     }
-    if (!value.isObject()) {
+    if (!value.is_object()) {
         return false;
     }
     return std::any_of(value.entries().begin(), value.entries().end(),
@@ -276,7 +276,7 @@ bool Numbers::is_open(const Json& value) {
 }
 
 const c10::Scalar* Numbers::open(const Json& value) const {
-    if (!value.isObject()) {
+    if (!value.is_object()) {
         return nullptr;
     }
     const int64_t index = value.at("expression").integer();
@@ -298,7 +298,7 @@ bool Numbers::boolean(const Json& value) const {
 int64_t Numbers::integer(const Json& value) const {
     const c10::Scalar* const found = open(value);
     if (found == nullptr) {
-        return value.kind() == Json::Kind::boolean ? static_cast<int64_t>(value.boolean()) : value.integer();
+        return value.kind() == Json::Kind::kBoolean ? static_cast<int64_t>(value.boolean()) : value.integer();
     }
     TORCH_CHECK(!is_real(*found), "a compiled graph has a real number for an integer");
     return as_integer(*found);

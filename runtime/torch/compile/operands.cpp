@@ -13,12 +13,12 @@ namespace {
 
 // A value that is no tensor.
 c10::IValue plain_value(const Json& value, const c10::Type& type, const Numbers& numbers) {
-    if (value.isNull()) {
+    if (value.is_null()) {
         return {};
     }
-    const bool is_open = value.isObject() && !value.at("expression").isNull();
-    if (value.isObject() && !is_open) {
-        if (const Json& dtype = value.at("dtype"); !dtype.isNull()) {
+    const bool is_open = value.is_object() && !value.at("expression").is_null();
+    if (value.is_object() && !is_open) {
+        if (const Json& dtype = value.at("dtype"); !dtype.is_null()) {
             return static_cast<int64_t>(scalar_type_named(dtype.text()));
         }
         return c10::Device(value.at("device").text());
@@ -41,7 +41,7 @@ c10::IValue plain_value(const Json& value, const c10::Type& type, const Numbers&
         default:
             break;
     }
-    return value.isText() ? c10::IValue(value.text()) : c10::IValue(numbers.scalar(value));
+    return value.is_text() ? c10::IValue(value.text()) : c10::IValue(numbers.scalar(value));
 }
 
 // A pointer to a number that may be missing.
@@ -85,7 +85,7 @@ bool is_tensor_type(const c10::Type& type) {
 }
 
 c10::IValue argument_value(const Json& value, const c10::Type& type, const Numbers& numbers) {
-    if (value.isNull() || !is_tensor_type(type)) {
+    if (value.is_null() || !is_tensor_type(type)) {
         return plain_value(value, type, numbers);
     }
     const c10::Scalar number = numbers.scalar(value);
@@ -100,7 +100,7 @@ c10::IValue argument_value(const Json& value, const c10::Type& type, const Numbe
 Operand OperandValues::read(const Json& value, char kind, const Numbers& numbers, c10::DeviceIndex device) {
     Operand operand{};
     operand.sizes = {nullptr, 0};  // the largest member: what is not set below is null
-    const bool is_missing = value.isNull();
+    const bool is_missing = value.is_null();
     switch (kind) {
         case 's':
             if (!is_missing) {

@@ -35,7 +35,7 @@ Program::Program(Json plan, std::vector<at::Tensor> constants, size_t most_sizes
         outputs_.push_back(slot_index(output));
     }
     plan_lifetimes();
-    if (const Json& first = document_.at("first"); !first.isNull()) {
+    if (const Json& first = document_.at("first"); !first.is_null()) {
         first_ = std::make_unique<Program>(first, constants_);
     }
     if (symbols_.empty()) {
@@ -49,15 +49,15 @@ Program::Program(Json plan, std::vector<at::Tensor> constants, size_t most_sizes
 void Program::add_symbol(const Json& plan) {
     SymbolPlan& symbol = symbols_.emplace_back();
     symbol.name = plan.at("name").text();
-    symbol.is_number = !plan.at("number").isNull();
+    symbol.is_number = !plan.at("number").is_null();
     symbol.index = static_cast<size_t>(plan.at(symbol.is_number ? "number" : "input").integer());
     if (!symbol.is_number) {
         symbol.dimension = static_cast<size_t>(plan.at("dimension").integer());
         TORCH_CHECK(symbol.index < input_count_, "a compiled graph has no input ", symbol.index);
     }
     const Json &least = plan.at("least"), &most = plan.at("most");
-    symbol.least = least.isNull() ? std::numeric_limits<int64_t>::min() : least.integer();
-    symbol.most = most.isNull() ? std::numeric_limits<int64_t>::max() : most.integer();
+    symbol.least = least.is_null() ? std::numeric_limits<int64_t>::min() : least.integer();
+    symbol.most = most.is_null() ? std::numeric_limits<int64_t>::max() : most.integer();
 }
 
 size_t Program::slot_index(const Json& value) const {
@@ -79,9 +79,9 @@ SlotPlan Program::slot_of(const Json& plan, const Numbers& numbers) const {
     slot.is_open = Numbers::is_open(plan);
     const bool is_known = !slot.is_open || numbers.are_known();
     const auto number = [&](const char* key) {
-        return plan.at(key).isNull() || !is_known ? 0 : numbers.integer(plan.at(key));
+        return plan.at(key).is_null() || !is_known ? 0 : numbers.integer(plan.at(key));
     };
-    slot.index = static_cast<size_t>(plan.at("index").isNull() ? 0 : plan.at("index").integer());
+    slot.index = static_cast<size_t>(plan.at("index").is_null() ? 0 : plan.at("index").integer());
     if (slot.kind == SlotPlan::Kind::kArena) {
         slot.storage = static_cast<size_t>(plan.at("storage").integer());
         TORCH_CHECK(slot.storage < document_.at("storages").list().size(), "a compiled graph has no storage ",
@@ -93,7 +93,7 @@ SlotPlan Program::slot_of(const Json& plan, const Numbers& numbers) const {
     if (slot.kind == SlotPlan::Kind::kView) {
         slot.base = slot_index(plan.at("base"));
     }
-    if (!plan.at("sizes").isNull()) {
+    if (!plan.at("sizes").is_null()) {
         slot.has_layout = true;
         slot.rank = plan.at("sizes").list().size();
         slot.type = scalar_type_named(plan.at("dtype").text());
@@ -110,7 +110,7 @@ SlotPlan Program::slot_of(const Json& plan, const Numbers& numbers) const {
         }
     }
     const Json& first = document_.at("first");
-    const size_t computed = first.isNull() ? 0 : first.at("outputs").list().size();
+    const size_t computed = first.is_null() ? 0 : first.at("outputs").list().size();
     const bool is_there = slot.kind == SlotPlan::Kind::kInput      ? slot.index < input_count_
                           : slot.kind == SlotPlan::Kind::kConstant ? slot.index < constants_.size() + computed
                           : slot.kind == SlotPlan::Kind::kResult   ? true
@@ -121,8 +121,8 @@ SlotPlan Program::slot_of(const Json& plan, const Numbers& numbers) const {
 
 void Program::add_step(const Json& plan, Step& step) {
     step.node = plan.at("node").text();
-    step.source = plan.at("source").isNull() ? "" : plan.at("source").text();
-    if (!plan.at("kernel").isNull()) {
+    step.source = plan.at("source").is_null() ? "" : plan.at("source").text();
+    if (!plan.at("kernel").is_null()) {
         add_fused(plan.at("kernel"), step);
         return;
     }
@@ -141,13 +141,13 @@ void Program::add_step(const Json& plan, Step& step) {
     }
     for (const Json& result : plan.at("results").list()) {
         ResultPlan& own = step.results.emplace_back();
-        own.is_list = result.isList();
+        own.is_list = result.is_list();
         for (const Json& each : own.is_list ? result.list() : std::vector<Json>{result}) {
-            own.slots.push_back(each.isNull() ? -1 : static_cast<int64_t>(slot_index(each)));
+            own.slots.push_back(each.is_null() ? -1 : static_cast<int64_t>(slot_index(each)));
         }
     }
-    std::string reason = plan.at("reason").isNull() ? "" : plan.at("reason").text();
-    if (!plan.at("function").isNull()) {
+    std::string reason = plan.at("reason").is_null() ? "" : plan.at("reason").text();
+    if (!plan.at("function").is_null()) {
         const std::string& name = plan.at("function").text();
         const CompiledFunction* const function = compiled_function(name);
         TORCH_CHECK(function != nullptr, "a compiled graph calls ", name, ", which compiled graphs cannot");
@@ -159,7 +159,7 @@ void Program::add_step(const Json& plan, Step& step) {
             step.trampoline = function->trampoline;
             step.first_operand = operands_.size();
             add_operands(plan.at("operands"), *function);
-            step.writes = plan.at("writes").isNull() ? -1 : static_cast<int64_t>(slot_index(plan.at("writes")));
+            step.writes = plan.at("writes").is_null() ? -1 : static_cast<int64_t>(slot_index(plan.at("writes")));
         }
     }
     step.calls = compiled_calls_of(step.name, reason);
@@ -173,7 +173,7 @@ void Program::add_fused(const Json& plan, Step& step) {
     for (const Json& buffer : plan.at("buffers").list()) {
         fused.slots.push_back(static_cast<int64_t>(slot_index(buffer.at("slot"))));
     }
-    if (!plan.at("writes").isNull()) {
+    if (!plan.at("writes").is_null()) {
         for (const Json& slot : plan.at("writes").list()) {
             fused.writes.push_back(slot_index(slot));
         }
@@ -196,7 +196,7 @@ OperandPlan Program::operand_of(const Json& value, char kind) {
     operand.kind = kind;
     operand.value.sizes = {nullptr, 0};  // the largest member
     if (kind == 'o' || kind == 't') {
-        operand.is_tensor = !value.isNull();
+        operand.is_tensor = !value.is_null();
         if (operand.is_tensor) {
             operand.slots.push_back(static_cast<int64_t>(slot_index(value)));
         }
@@ -218,13 +218,13 @@ ArgumentPlan Program::argument_of(const Json& value, const c10::Argument& argume
     const c10::Type& type = *argument.type();
     const bool is_optional = type.kind() == c10::TypeKind::OptionalType;
     const c10::TypePtr inner = is_optional ? type.castRaw<c10::OptionalType>()->getElementType() : argument.type();
-    if (value.isNull()) {
+    if (value.is_null()) {
         if (type.kind() == c10::TypeKind::TensorType) {
             plan.value = at::Tensor();  // PyTorch passes None for tensors that are not there, optional or not
         }
         return plan;
     }
-    if (inner->kind() == c10::TypeKind::TensorType && value.isObject() && !value.at("slot").isNull()) {
+    if (inner->kind() == c10::TypeKind::TensorType && value.is_object() && !value.at("slot").is_null()) {
         plan.form = ArgumentPlan::Form::kTensor;
         plan.slots.push_back(static_cast<int64_t>(slot_index(value.at("slot"))));
         return plan;
@@ -234,7 +234,7 @@ ArgumentPlan Program::argument_of(const Json& value, const c10::Argument& argume
         const bool has_gaps = list->getElementType()->kind() == c10::TypeKind::OptionalType;
         plan.form = has_gaps ? ArgumentPlan::Form::kOptionalTensors : ArgumentPlan::Form::kTensors;
         for (const Json& each : value.list()) {
-            plan.slots.push_back(each.isNull() ? -1 : static_cast<int64_t>(slot_index(each.at("slot"))));
+            plan.slots.push_back(each.is_null() ? -1 : static_cast<int64_t>(slot_index(each.at("slot"))));
         }
         return plan;
     }

@@ -55,7 +55,7 @@ class Writer {
                     any(each);
                 }
             }
-            if (!storage.isNull()) {
+            if (!storage.is_null()) {
                 const int64_t offset =
                     arena_.offsets.at(static_cast<size_t>(storage.integer())) + numbers_.integer(slot.at("start"));
                 text_ += R"(, "offset": )" + std::to_string(offset);
@@ -67,13 +67,13 @@ class Writer {
 
     void any(const Json& value) {
         switch (value.kind()) {
-            case Json::Kind::null:
+            case Json::Kind::kNull:
                 text_ += "null";
                 break;
-            case Json::Kind::text:
+            case Json::Kind::kText:
                 quoted(value.text());
                 break;
-            case Json::Kind::list: {
+            case Json::Kind::kList: {
                 text_ += "[";
                 const char* separator = "";
                 for (const Json& each : value.list()) {
@@ -84,7 +84,7 @@ class Writer {
                 text_ += "]";
                 break;
             }
-            case Json::Kind::object:
+            case Json::Kind::kObject:
                 object(value);
                 break;
             default:
@@ -93,7 +93,7 @@ class Writer {
     }
 
     void object(const Json& value) {
-        if (!value.at("expression").isNull()) {
+        if (!value.at("expression").is_null()) {
             number(numbers_.scalar(value));
             return;
         }
@@ -114,7 +114,7 @@ class Writer {
 
     // Returns whether a step calls a function that takes a generator.
     static bool is_random(const Json& name) {
-        const CompiledFunction* const function = name.isText() ? compiled_function(name.text()) : nullptr;
+        const CompiledFunction* const function = name.is_text() ? compiled_function(name.text()) : nullptr;
         return function != nullptr && function->kinds.find('g') != std::string::npos;
     }
 

@@ -53,9 +53,9 @@ class Waiting {
     }
 
     bool is_empty() const {
-        const auto isNull = [](const Block* first) { return first == nullptr; };
-        return std::all_of(small_.begin(), small_.end(), isNull) &&
-               std::all_of(large_.begin(), large_.end(), [&](const auto& list) { return isNull(list.second); });
+        const auto is_null = [](const Block* first) { return first == nullptr; };
+        return std::all_of(small_.begin(), small_.end(), is_null) &&
+               std::all_of(large_.begin(), large_.end(), [&](const auto& list) { return is_null(list.second); });
     }
 
     // All of them, as one list.

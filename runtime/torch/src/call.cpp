@@ -61,7 +61,7 @@ void Call::lack(const char* name) {
 
 void Call::fail(const char* name, diopiError_t status) {
     const char* const text = diopiGetLastErrorString == nullptr ? nullptr : diopiGetLastErrorString();
-    if (!isLeft(status)) {
+    if (!is_left(status)) {
         if (is_capturing(current_device())) {
             if (const std::string rejection = take_rejection(); !rejection.empty()) {
                 throw Failed(c10::str(name, ": ", rejection));
@@ -73,7 +73,7 @@ void Call::fail(const char* name, diopiError_t status) {
     }
     const char* const word = status == diopiNoImplement ? "diopiNoImplement" : "diopiForceFallbackToCPU";
     note_left({name, word});
-    const std::string reason = reasonOf(text, name);
+    const std::string reason = reason_of(text, name);
     throw FallbackRequested(reason.empty() ? c10::str(name, " returns ", word, " without a text")
                                            : c10::str(word, ": ", reason));
 }

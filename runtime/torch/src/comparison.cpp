@@ -85,7 +85,7 @@ struct Path {
     ResultBound bound_of(const at::Tensor& expected, double largest) const {
         ResultBound bound(dtype_of(expected.scalar_type()), largest);
         for (const char* const function : functions) {
-            bound.add(toleranceOf(function), terms, expected.numel());
+            bound.add(tolerance_of(function), terms, expected.numel());
         }
         // PyTorch's kernels for the CPU round what they hand from one step to the next to halves.
         if (!functions.empty() && expected.element_size() == 2) {
@@ -286,12 +286,12 @@ void Comparison::compare(const torch::jit::Stack& arguments, const torch::jit::S
     if (report.empty()) {
         return;
     }
-    const bool isFirst = differences.fetch_add(1) == 0;
+    const bool is_first = differences.fetch_add(1) == 0;
     std::string called;
     for (size_t i = 0; i < arguments.size(); ++i) {
         called += "    " + schema.arguments()[i].name() + ": " + describe(arguments[i], false) + "\n";
     }
-    report = "diopi: " + name + " differs from the CPU" + (isFirst ? " (the first operator that does)\n" : "\n") +
+    report = "diopi: " + name + " differs from the CPU" + (is_first ? " (the first operator that does)\n" : "\n") +
              report + "  called with\n" + called;
     std::cerr << report;
     keep(name, before_, folder, report);
