@@ -5177,7 +5177,7 @@ TORCH_LIBRARY_FRAGMENT(diopi, library) {
     library.def("sample_tokens(Tensor logits, Tensor uniforms) -> Tensor");
 }
 
-TORCH_LIBRARY_IMPL(diopi, PrivateUse1, library) {
+const KernelLibrary kKernels(c10::DispatchKey::PrivateUse1, [](KernelLibrary& library) {
     add_custom(library, "max_pool1d", &MaxPool1d::run);
     add_custom(library, "max_pool1d_backward", &MaxPool1dBackward::run);
     add_custom(library, "max_pool1d_with_indices", &MaxPool1dWithIndices::run);
@@ -5394,9 +5394,9 @@ TORCH_LIBRARY_IMPL(diopi, PrivateUse1, library) {
     add_custom(library, "mask_logits_inp", &MaskLogitsInp::run);
     add_custom(library, "penalize_logits_inp", &PenalizeLogitsInp::run);
     add_custom(library, "sample_tokens", &SampleTokens::run);
-}
+});
 
-TORCH_LIBRARY_IMPL(diopi, Meta, library) {
+const KernelLibrary kShapes(c10::DispatchKey::Meta, [](KernelLibrary& library) {
     add_custom(library, "max_pool1d", &MaxPool1d::make);
     add_custom(library, "max_pool1d_backward", &MaxPool1dBackward::make);
     add_custom(library, "max_pool1d_with_indices", &MaxPool1dWithIndices::make);
@@ -5606,7 +5606,7 @@ TORCH_LIBRARY_IMPL(diopi, Meta, library) {
     add_custom(library, "mask_logits_inp", &MaskLogitsInp::make);
     add_custom(library, "penalize_logits_inp", &PenalizeLogitsInp::make);
     add_custom(library, "sample_tokens", &SampleTokens::make);
-}
+});
 
 TORCH_LIBRARY_IMPL(diopi, AutogradPrivateUse1, library) {
     add_gradient("roi_align", "roi_align_backward", "g0 i1 i2 i3 i4 s0.0 s0.1 s0.2 s0.3 i5 i6", "0");

@@ -668,9 +668,7 @@ at::Tensor where_self(const at::Tensor& condition, const at::Tensor& self, const
     return out;
 }
 
-}  // namespace
-
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+const KernelLibrary kHandwritten(c10::DispatchKey::PrivateUse1, [](KernelLibrary& library) {
     implement<at::_ops::__ilshift___Scalar, &__ilshift___Scalar>(library);
     implement<at::_ops::__ilshift___Tensor, &__ilshift___Tensor>(library);
     implement<at::_ops::__irshift___Scalar, &__irshift___Scalar>(library);
@@ -936,6 +934,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::where_self, &where_self>(library);
     implement<at::_ops::where_self_out, &kernels::where_self>(library);
     implement<at::_ops::zero_, &kernels::zero_inplace>(library);
-}
+});
+
+}  // namespace
 
 }  // namespace diopigen::backend

@@ -168,9 +168,7 @@ at::Tensor& relu_(at::Tensor& self) {
     return self;
 }
 
-}  // namespace
-
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+const KernelLibrary kRuled(c10::DispatchKey::PrivateUse1, [](KernelLibrary& library) {
     implement<at::_ops::conj_physical_out, &conj_physical_out>(library);
     implement<at::_ops::hardswish, &hardswish>(library);
     implement<at::_ops::hardswish_out, &hardswish_out>(library);
@@ -184,6 +182,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::logical_or_out, &logical_or_out>(library);
     implement<at::_ops::relu, &relu>(library);
     implement<at::_ops::relu_, &relu_>(library);
-}
+});
+
+}  // namespace
 
 }  // namespace diopigen::backend

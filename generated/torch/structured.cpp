@@ -2729,7 +2729,7 @@ at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::
 
 }  // namespace upsample_trilinear3d_backward
 
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+const KernelLibrary kStructured(c10::DispatchKey::PrivateUse1, [](KernelLibrary& library) {
     implement<at::_ops::_log_softmax, &_log_softmax::functional>(library);
     implement<at::_ops::_log_softmax_out, &_log_softmax::out>(library);
     implement<at::_ops::_log_softmax_backward_data, &_log_softmax_backward_data::functional>(library);
@@ -2914,7 +2914,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::upsample_trilinear3d_out, &upsample_trilinear3d::out>(library);
     implement<at::_ops::upsample_trilinear3d_backward, &upsample_trilinear3d_backward::functional>(library);
     implement<at::_ops::upsample_trilinear3d_backward_grad_input, &upsample_trilinear3d_backward::out>(library);
-}
+});
 
 }  // namespace
 

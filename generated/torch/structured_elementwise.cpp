@@ -3740,7 +3740,7 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 
 }  // namespace xlogy_Tensor
 
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+const KernelLibrary kStructured(c10::DispatchKey::PrivateUse1, [](KernelLibrary& library) {
     implement<at::_ops::acos, &acos::functional>(library);
     implement<at::_ops::acos_, &acos::inplace>(library);
     implement<at::_ops::acos_out, &acos::out>(library);
@@ -4053,7 +4053,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::xlogy_Tensor, &xlogy_Tensor::functional>(library);
     implement<at::_ops::xlogy__Tensor, &xlogy_Tensor::inplace>(library);
     implement<at::_ops::xlogy_OutTensor, &xlogy_Tensor::out>(library);
-}
+});
 
 }  // namespace
 

@@ -390,23 +390,11 @@ at::Tensor dense_to_rows(const at::Tensor& self, std::optional<int64_t> dense_di
     return backend::to_rows(self.to_sparse(2), dense_dim);
 }
 
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) { implement<at::_ops::_to_sparse_csr, &dense_to_rows>(library); }
+const KernelLibrary kDense(c10::DispatchKey::PrivateUse1, [](KernelLibrary& library) {
+    implement<at::_ops::_to_sparse_csr, &dense_to_rows>(library);
+});
 
-TORCH_LIBRARY_IMPL(aten, SparsePrivateUse1, library) {
-    implement<at::_ops::_coalesce, &coalesce>(library);
-    implement<at::_ops::_to_sparse_csr, &to_rows>(library);
-    implement<at::_ops::_sparse_mask_projection, &projected>(library);
-    implement<at::_ops::_sparse_sparse_matmul, &sparse_times_sparse>(library);
-    implement<at::_ops::add_Tensor, &add>(library);
-    implement<at::_ops::add__Tensor, &add_inplace>(library);
-}
-
-TORCH_LIBRARY_IMPL(aten, SparseCsrPrivateUse1, library) {
-    implement<at::_ops::_to_sparse, &to_coordinates>(library);
-    implement<at::_ops::sparse_sampled_addmm, &sampled>(library);
-}
-
-void implement_for_matrices(torch::Library& library) {
+void implement_for_matrices(KernelLibrary& library) {
     implement<at::_ops::mm, &mm>(library);
     implement<at::_ops::mm_out, &mm_out>(library);
     implement<at::_ops::addmm, &addmm>(library);
@@ -416,9 +404,21 @@ void implement_for_matrices(torch::Library& library) {
     implement<at::_ops::sparse_mask, &masked>(library);
 }
 
-TORCH_LIBRARY_IMPL(aten, SparsePrivateUse1, library) { implement_for_matrices(library); }
+const KernelLibrary kCoordinates(c10::DispatchKey::SparsePrivateUse1, [](KernelLibrary& library) {
+    implement<at::_ops::_coalesce, &coalesce>(library);
+    implement<at::_ops::_to_sparse_csr, &to_rows>(library);
+    implement<at::_ops::_sparse_mask_projection, &projected>(library);
+    implement<at::_ops::_sparse_sparse_matmul, &sparse_times_sparse>(library);
+    implement<at::_ops::add_Tensor, &add>(library);
+    implement<at::_ops::add__Tensor, &add_inplace>(library);
+    implement_for_matrices(library);
+});
 
-TORCH_LIBRARY_IMPL(aten, SparseCsrPrivateUse1, library) { implement_for_matrices(library); }
+const KernelLibrary kCompressed(c10::DispatchKey::SparseCsrPrivateUse1, [](KernelLibrary& library) {
+    implement<at::_ops::_to_sparse, &to_coordinates>(library);
+    implement<at::_ops::sparse_sampled_addmm, &sampled>(library);
+    implement_for_matrices(library);
+});
 
 }  // namespace
 

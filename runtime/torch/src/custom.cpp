@@ -50,8 +50,18 @@ Written::Written(const Call& call, const std::optional<at::Tensor>& tensor) {
     }
 }
 
-void raise_left(const char* name, const FallbackRequested& requested) {
-    TORCH_CHECK_NOT_IMPLEMENTED(false, "diopi::", name, ": ", requested.what(), "; there is no kernel for the CPU");
+c10::OperatorHandle custom_operator(const char* name) {
+    return operator_named((std::string("diopi::") + name).c_str(), "");
+}
+
+void raise_for_custom(const char* name) {
+    try {
+        throw;
+    } catch (const FallbackRequested& requested) {
+        TORCH_CHECK_NOT_IMPLEMENTED(false, "diopi::", name, ": ", requested.what(), "; there is no kernel for the CPU");
+    } catch (const Failed& failure) {
+        failure.raise((std::string("diopi::") + name).c_str(), "");
+    }
 }
 
 }  // namespace diopigen::backend

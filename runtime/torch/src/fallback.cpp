@@ -15,6 +15,7 @@
 
 #include "comparison.h"
 #include "devices.h"
+#include "handlers.h"
 
 namespace diopigen::backend {
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "comparison.h"
+#include "handlers.h"
 
 namespace diopigen::backend {
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "comparison.h"
+#include "handlers.h"
 #include "words.h"
 
 namespace diopigen::backend {

@@ -4,7 +4,7 @@
 
 #include <ATen/OpMathType.h>
 #include <c10/core/SymInt.h>
-#include <diopigen_torch/call.h>
+#include <diopigen_torch/kernel.h>
 #include <torch/library.h>
 
 #include <algorithm>
@@ -83,33 +83,39 @@ class AllocatedList {
     std::array<diopiTensorHandle_t, kCount> handles_{};
 };
 
-/// Throws for PyTorch what a call raised. There is no kernel for the CPU: what the vendor leaves to others is an error.
-[[noreturn]] void raise_left(const char* name, const FallbackRequested& requested);
+/// Raises for PyTorch the exception that is being handled. There is no kernel for the CPU: what the vendor leaves to
+/// others is an error.
+[[noreturn]] void raise_for_custom(const char* name);
 
 /// The kernel of an operator as PyTorch calls it; one class for each signature.
 template <typename Signature>
-struct CustomKernel;
+class CustomKernel;
 
 template <typename Result, typename... Arguments>
-struct CustomKernel<Result(Arguments...)> {
-    const char* name;
-    Result (*body)(Arguments...);
+class CustomKernel<Result(Arguments...)> final : public c10::OperatorKernel {
+  public:
+    CustomKernel(const char* name, Result (*body)(Arguments...)) : name_(name), body_(body) {}
 
     Result operator()(Arguments... arguments) const {
         try {
-            return body(arguments...);
-        } catch (const FallbackRequested& requested) {
-            raise_left(name, requested);
-        } catch (const Failed& failure) {
-            failure.raise((std::string("diopi::") + name).c_str(), "");
+            return body_(arguments...);
+        } catch (...) {
+            raise_for_custom(name_);
         }
     }
+
+  private:
+    const char* name_;
+    Result (*body_)(Arguments...);
 };
 
-/// Registers `body` for the operator of that name.
+/// The operator of that name in the namespace `diopi`.
+c10::OperatorHandle custom_operator(const char* name);
+
+/// Registers `body` for it.
 template <typename Signature>
-void add_custom(torch::Library& library, const char* name, Signature* body) {
-    library.impl(name, CustomKernel<Signature>{name, body});
+void add_custom(KernelLibrary& library, const char* name, Signature* body) {
+    library.add(custom_operator(name), new CustomKernel<Signature>(name, body), body);
 }
 
 /// Below torch.autocast: floating operands are float32, and results have the dtype of the first operand.
