@@ -36,8 +36,8 @@ _HELPERS = {
 # Helpers work on what conversions are about, and a native format means nothing to anybody else.
 _NEVER_CONVERTED = frozenset({*HELPERS, *ABOUT_FORMATS})
 _NAMES = (
-    *("all_fit", "Call", "caught", "kChannelsLast", "dtype_of", "fits", "Helpers", "last_error_text", "missing", "pass"),
-    *("kRatherChannelsLast", "kRowMajor", "Rule"),
+    *("all_fit", "Call", "caught", "dtype_of", "fits", "Helpers", "kChannelsLast", "kRatherChannelsLast", "kRowMajor"),
+    *("last_error_text", "missing", "pass", "Rule"),
 )
 
 

@@ -1,4 +1,4 @@
-// Where kernels leave calls to (diopigen_torch/kernel.h), besides fall_back().
+// Handlers of calls that a kernel does not finish (diopigen_torch/kernel.h), besides fall_back().
 #ifndef DIOPIGEN_TORCH_HANDLERS_H_
 #define DIOPIGEN_TORCH_HANDLERS_H_
 

@@ -26,8 +26,8 @@ void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 /// Why the next fall_back() of this thread is called.
 void note_reason(std::string reason);
 
-/// What calls go to that are not, or not only, up to the body of a kernel: for tensors that it cannot use as they are,
-/// for switches, and after the exception that is being handled, which is raised again if the body did not ask for that.
+/// Handlers of calls that the body of a kernel does not finish: for tensors that it cannot use as they are, for
+/// switches, and for the exception that is being handled. The latter raises the exception again if it is another one.
 const c10::BoxedKernel& plain_handler();
 const c10::BoxedKernel& watching_handler();
 const c10::BoxedKernel& handler_of_exception();
