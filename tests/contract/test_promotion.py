@@ -166,7 +166,7 @@ def test_numbers_of_one_byte_are_those_of_torch(name: str, tmp_path: Path) -> No
         #include <cstdio>
         using namespace diopigen;
         int main() {{
-            const Float8 format = Float8::{name.removeprefix("float8_")};
+            const Float8 format = Float8::k{name.removeprefix("float8_").capitalize()};
             unsigned bits;
             while (std::scanf("%x", &bits) == 1) std::printf("%d\\n", float8_of_float(format, float8::float_of(bits)));
             for (int i = 0; i < 256; ++i) std::printf("%.17g\\n", double{{float_of_float8(format, uint8_t(i))}});
