@@ -2,11 +2,25 @@
 #ifndef DIOPIGEN_KERNELS_SERVING_PRODUCTS_H_
 #define DIOPIGEN_KERNELS_SERVING_PRODUCTS_H_
 
+#include <diopigen/float8.h>
 #include <diopigen_kernels/host_device.h>
 
 #include <cstdint>
 
 namespace diopigen::kernels::serving {
+
+/// A number of one byte, as it is in memory.
+template <Float8 kFormat>
+struct StoredFloat8 {
+    uint8_t bits;
+    DIOPI_HOST_DEVICE explicit operator float() const { return floatOfFloat8(kFormat, bits); }
+};
+
+/// Calls `visit` with an element of `format`, which has a sign.
+template <typename Visit>
+void withFloat8(Float8 format, Visit visit) {
+    format == Float8::e4m3fn ? visit(StoredFloat8<Float8::e4m3fn>{}) : visit(StoredFloat8<Float8::e5m2>{});
+}
 
 /// The sum of x[i] * y[i * step]: eight partial sums, which a compiler keeps in vectors.
 template <typename Element>
