@@ -109,6 +109,46 @@ def save_static_float8(base: Path, folder: Path) -> Any:
     return model
 
 
+def save_float8_experts(base: Path, folder: Path, strategy: str) -> Any:
+    """Writes a model whose experts have weights of float8 with a scale of each matrix ("tensor") or "block" of 32 by
+    32, and scales of activations that are to be ignored; returns the dequantized model."""
+    model, tensors = _read(base)
+    skipped = [name for name, _ in linears(model)]
+    for layer, block in enumerate(model.model.layers):
+        gates, down = block.mlp.experts.gate_up_proj, block.mlp.experts.down_proj
+        skipped.append(f"model.layers.{layer}.mlp.gate")
+        for expert in range(len(down)):
+            matrices = {"gate_proj": gates.data[expert].chunk(2)[0], "up_proj": gates.data[expert].chunk(2)[1]}
+            for name, matrix in {**matrices, "down_proj": down.data[expert]}.items():
+                side = (GROUP, GROUP) if strategy == "block" else tuple(matrix.shape)
+                tiles = matrix.unflatten(1, (-1, side[1])).unflatten(0, (-1, side[0]))
+                scale = tiles.abs().amax(dim=(1, 3), keepdim=True) / FLOAT8.max
+                values = (tiles / scale).to(torch.float8_e4m3fn)
+                matrix.copy_((values.float() * scale).flatten(2).flatten(0, 1))
+                path = f"model.layers.{layer}.mlp.experts.{expert}.{name}"
+                tensors[f"{path}.weight"] = values.flatten(2).flatten(0, 1)
+                if strategy == "block":
+                    tensors[f"{path}.weight_scale_inv"] = scale.flatten(1)
+                else:
+                    tensors[f"{path}.weight_scale"] = scale.flatten()
+    config = {"quant_method": "fp8", "activation_scheme": "dynamic", "modules_to_not_convert": skipped}
+    _write_config(
+        base, folder, tensors, {**config, **({"weight_block_size": [GROUP] * 2} if strategy == "block" else {})}
+    )
+    return model
+
+
+def save_cache_scales(folder: Path) -> list[tuple[float, float]]:
+    """Adds scales of the caches of keys and values to a checkpoint of fp8; returns those of each layer."""
+    tensors = safetensors.torch.load_file(folder / "model.safetensors")
+    scales = [(0.03125 * (layer + 1), 0.0625 / (layer + 1)) for layer in range(tiny_models.SIZES["num_hidden_layers"])]
+    for layer, values in enumerate(scales):
+        for name, scale in zip(("k_scale", "v_scale"), values, strict=True):
+            tensors[f"model.layers.{layer}.self_attn.{name}"] = torch.tensor(scale)
+    safetensors.torch.save_file(tensors, folder / "model.safetensors")
+    return scales
+
+
 def _largest_weights(model: Any) -> dict[str, Tensor]:
     """The largest weight of each layer, and of those that vLLM computes as one, by name."""
     sizes = {name: module.weight.data.abs().max() for name, module in linears(model)}

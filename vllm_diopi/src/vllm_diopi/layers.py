@@ -25,7 +25,7 @@ def register() -> None:
     from vllm.model_executor.layers.vocab_parallel_embedding import UnquantizedEmbeddingMethod, VocabParallelEmbedding
     from vllm.platforms import PlatformEnum
 
-    from . import checkpoints, quantized
+    from . import checkpoints, experts, quantized
 
     @layernorm.RMSNorm.register_oot
     class DiopiRMSNorm(layernorm.RMSNorm):
@@ -73,19 +73,7 @@ def register() -> None:
             shared_experts_input: Tensor | None,
         ) -> Tensor:
             """Returns the weighted sums of the experts' results; vLLM computes shared experts outside."""
-            if layer.apply_router_weight_on_input:
-                raise NotImplementedError("experts that weight their inputs are not supported")
-            return functions.fused_experts(
-                x,
-                layer.w13_weight,
-                layer.w2_weight,
-                topk_weights,
-                topk_ids,
-                layer.w13_bias if self.moe.has_bias else None,
-                layer.w2_bias if self.moe.has_bias else None,
-                layer.expert_map,
-                layer.activation.value,
-            )
+            return experts.apply(self, layer, x, topk_weights, topk_ids)
 
     @QuantFP8.register_oot
     class DiopiQuantFP8(QuantFP8):

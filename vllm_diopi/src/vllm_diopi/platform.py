@@ -83,6 +83,10 @@ class DiopiPlatform(Platform):
             compilation.custom_ops.append("all")
 
     @classmethod
+    def is_sleep_mode_available(cls) -> bool:
+        return True
+
+    @classmethod
     def set_device(cls, device: torch.device) -> None:
         torch.accelerator.set_device_index(device)
 
