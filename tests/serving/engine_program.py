@@ -7,7 +7,8 @@ The job has `model` (a folder), `engine` (arguments of `vllm.LLM`) and `rounds`;
 and `sampling` (arguments of `SamplingParams`, for all prompts or a list of one for each); before it the engine may
 sleep (`sleep`, a level) and wake up, or load the weights of another folder (`reload`). The results have the tokens and
 logarithms of probabilities of each round, its calls that ran on the host, by operator, and of a sleep the bytes that
-were allocated before, meanwhile and afterwards, and those of the caches.
+were allocated before, meanwhile and afterwards, and those of the caches; also how many graphs the compiler made, how
+many were captured, and how often these were replayed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sys
 import traceback
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 
 def serve(job: dict[str, Any]) -> dict[str, Any]:
@@ -38,6 +40,7 @@ def serve(job: dict[str, Any]) -> dict[str, Any]:
         engine["skip_tokenizer_init"] = True
     llm = LLM(job["model"], **{**engine, **job.get("engine", {})})
     rounds, fallbacks, asleep = [], [], {}
+    replay = counted_replays()
     for number, item in enumerate(job["rounds"]):
         selected = item.get("sampling", {})
         params = [sampling(one) for one in selected] if isinstance(selected, list) else sampling(selected)
@@ -59,9 +62,32 @@ def serve(job: dict[str, Any]) -> dict[str, Any]:
         "platform": current_platform.device_type,
         "fallbacks": fallbacks,
         **asleep,
+        "graphs": graphs(replay),
         "metrics": {metric.name: metric.value for metric in llm.get_metrics() if hasattr(metric, "value")}
         if not job.get("engine", {}).get("disable_log_stats", True)
         else {},
+    }
+
+
+def counted_replays() -> mock.Mock:
+    """Counts the replays of the device's graphs from now on."""
+    import torch
+    from diopi_torch.package import device
+
+    graph = torch.get_device_module(device()).CUDAGraph
+    replay = mock.Mock(side_effect=graph.replay)
+    graph.replay = lambda self: replay(self)
+    return replay
+
+
+def graphs(replay: mock.Mock) -> dict[str, int]:
+    from torch._dynamo.utils import counters
+    from vllm.compilation.counter import compilation_counter
+
+    return {
+        "compiled": counters["stats"]["unique_graphs"],
+        "captured": compilation_counter.num_cudagraph_captured,
+        "replayed": replay.call_count,
     }
 
 

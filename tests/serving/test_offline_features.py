@@ -226,6 +226,31 @@ def test_weights_are_loaded_again(run: Run, models: Models, llama: Path, tmp_pat
     assert tokens(results, 1) == tiny_models.greedy(model, prompts, 16) != tokens(results)
 
 
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [("llama", "FULL_DECODE_ONLY"), ("llama", "FULL"), ("qwen3_moe", "FULL_DECODE_ONLY"), ("deepseek_v3", "FULL")],
+)
+def test_steps_are_captured(name: str, mode: str, run: Run, models: Models) -> None:
+    """Each step of decoding is a replay; one of three requests is padded to four."""
+    prompts = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3], [4, 3, 2]]
+    compilation = {"cudagraph_mode": mode, "cudagraph_capture_sizes": [1, 2, 4]}
+    rounds = [{"prompts": prompts[:2]}, {"prompts": prompts, "sampling": {"max_tokens": 8}}]
+    results = run(model=str(models(name)), engine={"compilation_config": compilation}, rounds=rounds)
+    assert results["graphs"] == {"compiled": 0, "captured": 3, "replayed": 15 + 7}
+    assert tokens(results) == expected(models(name), prompts[:2], 16)
+    assert tokens(results, 1) == expected(models(name), prompts, 8)
+
+
+@pytest.mark.parametrize(("mode", "backend"), [(3, "eager"), (2, "diopi")])
+def test_a_model_is_compiled(mode: int, backend: str, run: Run, llama: Path) -> None:
+    prompts = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
+    engine = {"compilation_config": {"mode": mode, "backend": backend}}
+    variables = {"VLLM_DISABLE_COMPILE_CACHE": "1"}
+    results = run(model=str(llama), engine=engine, rounds=[{"prompts": prompts}], variables=variables)
+    assert results["graphs"]["compiled"] > 0
+    assert tokens(results) == expected(llama, prompts, 16)
+
+
 def test_two_devices_share_the_layers(run: Run, llama: Path, tmp_path: Path) -> None:
     prompts = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
     variables = {"DIOPI_DUMP_OP_ARGS": "1"}  # shows operators of ATen, not those of functions

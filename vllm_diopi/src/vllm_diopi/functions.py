@@ -104,10 +104,12 @@ def topk_experts(
     renormalize: bool,
     bias: Tensor | None,
     scale: float,
+    groups: int = 1,
+    top_groups: int = 1,
 ) -> None:
     """Writes the weights, float32 [tokens, top_k], and numbers of the best experts by `gating` [tokens, experts]. A
-    bias counts in the choice, not in the weights."""
-    values = _operators.topk_gating(ids, gating, bias, ids.shape[1], scoring, renormalize, 1, 1, scale)
+    bias counts in the choice, not in the weights; of neighbouring experts in `groups` those of the best are chosen."""
+    values = _operators.topk_gating(ids, gating, bias, ids.shape[1], scoring, renormalize, groups, top_groups, scale)
     weights.copy_(values)
 
 

@@ -65,11 +65,13 @@ class DiopiWorker(Worker):
         return nullcontext()
 
     def compile_or_warm_up_model(self) -> CompilationTimes:
-        """Runs the sampler once; the warm-up of vLLM compiles kernels of Triton and imports torchvision."""
+        """Captures graphs; the warm-up of vLLM compiles kernels of Triton and imports torchvision."""
         config = self.compilation_config
         if config.mode and config.compile_sizes:
             for size in sorted(config.compile_sizes, reverse=True):
                 self.model_runner._dummy_run(size)
         self.model_runner.maybe_remove_all_loras(self.model_runner.lora_config)
+        if not self.model_config.enforce_eager:
+            self.model_runner.capture_model()
         compatibility.seed_again(self)
         return CompilationTimes(language_model=config.compilation_time, encoder=config.encoder_compilation_time)
