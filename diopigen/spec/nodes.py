@@ -8,17 +8,26 @@ from typing import Any, Union
 from diopigen.diagnostics import Span
 from diopigen.spec.plain_scalar import Scalar as Scalar
 
-# Nodes are made by the ten thousand at every start of the program, so they are plain slotted classes and their spans
-# are made on demand: frozen dataclasses with ready spans took twice as long. A node does not change once it
-# stands.
+# Nodes are made and cached by the ten thousand at every start of the program, so they are plain slotted classes with
+# places as numbers, and their spans are made on demand: frozen dataclasses with ready spans took twice as long. A node
+# does not change once it stands.
+
+_COLUMNS = 1 << 32
+_FIRST = _COLUMNS + 1
+
+
+def place_of(mark: Any) -> int:
+    """A mark of YAML's parser as a number: a node keeps two, and the cache stores them."""
+    place: int = (mark.line << 32) + mark.column + _FIRST
+    return place
 
 
 class _Placed:
-    """A node with the file and the marks between which it stands."""
+    """A node with the file and the places between which it stands."""
 
     __slots__ = ("_end", "_file", "_start")
 
-    def __init__(self, file: str, start: Any, end: Any) -> None:
+    def __init__(self, file: str, start: int, end: int) -> None:
         self._file = file
         self._start = start
         self._end = end
@@ -26,10 +35,11 @@ class _Placed:
     @property
     def span(self) -> Span:
         """Position of the node."""
-        start, end = self._start, self._end
-        if isinstance(start, Span):
-            return start
-        return Span(self._file, start.line + 1, start.column + 1, end.line + 1, end.column + 1)
+        return Span(self._file, *divmod(self._start, _COLUMNS), *divmod(self._end, _COLUMNS))
+
+
+def _places(span: Span) -> tuple[int, int]:
+    return span.line * _COLUMNS + span.column, span.end_line * _COLUMNS + span.end_column
 
 
 class ScalarNode(_Placed):
@@ -37,7 +47,7 @@ class ScalarNode(_Placed):
 
     __slots__ = ("plain", "text", "value")
 
-    def __init__(self, value: Scalar, text: str, plain: bool, file: str, start: Any, end: Any) -> None:
+    def __init__(self, value: Scalar, text: str, plain: bool, file: str, start: int, end: int) -> None:
         self.value = value
         self.text = text
         self.plain = plain
@@ -48,7 +58,10 @@ class ScalarNode(_Placed):
     @classmethod
     def created(cls, value: str, span: Span) -> ScalarNode:
         """A scalar that is in no file as such; `span` is the place that it comes from."""
-        return cls(value, value, True, span.file, span, span)
+        return cls(value, value, True, span.file, *_places(span))
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return ScalarNode, (self.value, self.text, self.plain, self._file, self._start, self._end)
 
     def inner(self, offset: int, length: int = 1) -> Span:
         """The place of `length` characters at `offset` inside the text; see `inside`."""
@@ -60,12 +73,15 @@ class SequenceNode(_Placed):
 
     __slots__ = ("items",)
 
-    def __init__(self, items: tuple[Node, ...], file: str, start: Any, end: Any) -> None:
+    def __init__(self, items: tuple[Node, ...], file: str, start: int, end: int) -> None:
         super().__init__(file, start, end)
         self.items = items
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.items)
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return SequenceNode, (self.items, self._file, self._start, self._end)
 
     def with_items(self, items: tuple[Node, ...]) -> SequenceNode:
         """The same place with other items."""
@@ -82,6 +98,9 @@ class Entry:
         self.key_node = key_node
         self.value = value
 
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return Entry, (self.key, self.key_node, self.value)
+
     @property
     def key_span(self) -> Span:
         """Position of the key."""
@@ -93,14 +112,17 @@ class MappingNode(_Placed):
 
     __slots__ = ("entries",)
 
-    def __init__(self, entries: dict[str, Entry], file: str, start: Any, end: Any) -> None:
+    def __init__(self, entries: dict[str, Entry], file: str, start: int, end: int) -> None:
         super().__init__(file, start, end)
         self.entries = entries
 
     @classmethod
     def empty(cls, span: Span) -> MappingNode:
         """A mapping without keys that stands for something at `span`."""
-        return cls({}, span.file, span, span)
+        return cls({}, span.file, *_places(span))
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return MappingNode, (self.entries, self._file, self._start, self._end)
 
     def get(self, key: str) -> Node | None:
         entry = self.entries.get(key)

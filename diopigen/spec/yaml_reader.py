@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from diopigen.diagnostics import Correction, Failure, Note, Sink, Span, failure
-from diopigen.spec.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, kind_of, shorten
+from diopigen.spec.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, kind_of, place_of, shorten
 from diopigen.spec.plain_scalar import SUSPECT, Scalar, is_ambiguous, resolve
 from diopigen.spec.text_file import read_text
 
@@ -110,7 +110,7 @@ class _Open:
 
     __slots__ = ("entries", "is_mapping", "items", "key", "skip_value", "start")
 
-    def __init__(self, is_mapping: bool, start: Any) -> None:
+    def __init__(self, is_mapping: bool, start: int) -> None:
         self.is_mapping = is_mapping
         self.start = start
         self.items: list[Node] = []
@@ -157,19 +157,19 @@ class _Builder:
         if len(self.stack) >= MAX_DEPTH:
             span = self._span(event.start_mark, event.start_mark)
             raise failure("yaml-too-deep", f"nested more than {MAX_DEPTH} levels deep", span, "flatten the structure")
-        self.stack.append(_Open(type(event) is yaml.MappingStartEvent, event.start_mark))
+        self.stack.append(_Open(type(event) is yaml.MappingStartEvent, place_of(event.start_mark)))
 
     def _close(self, event: Any) -> None:
         done = self.stack.pop()
         if done.is_mapping:
-            self._location(MappingNode(done.entries, self.display, done.start, event.end_mark))
+            self._location(MappingNode(done.entries, self.display, done.start, place_of(event.end_mark)))
         else:
-            self._location(SequenceNode(tuple(done.items), self.display, done.start, event.end_mark))
+            self._location(SequenceNode(tuple(done.items), self.display, done.start, place_of(event.end_mark)))
 
     def _alias(self, event: Any) -> None:
         fix = "write the value out; aliases hide where it stands"
         self._error("yaml-alias", f"alias '*{event.anchor}'", event, fix)
-        self._location(ScalarNode(None, "", True, self.display, event.start_mark, event.end_mark))
+        self._location(ScalarNode(None, "", True, self.display, place_of(event.start_mark), place_of(event.end_mark)))
 
     def _document(self, event: Any) -> None:
         if self.root is not None:
@@ -197,8 +197,9 @@ class _Builder:
             name = unicodedata.name(hidden[0], "a control character")
             message = f"the text has U+{ord(hidden[0]):04X} ({name.lower()}), which is not seen where the text is shown"
             self._error("yaml-character", message, event, "remove the character")
+        start, end = place_of(event.start_mark), place_of(event.end_mark)
         if event.style:
-            node = ScalarNode(text, text, False, self.display, event.start_mark, event.end_mark)
+            node = ScalarNode(text, text, False, self.display, start, end)
         else:
             first = text[:1]
             value: Scalar = text
@@ -212,7 +213,7 @@ class _Builder:
                 except OverflowError:
                     fix = "write .inf, or quote it to make it a text"
                     self._error("yaml-number", f"the number {shorten(text)} is out of range", event, fix)
-            node = ScalarNode(value, text, True, self.display, event.start_mark, event.end_mark)
+            node = ScalarNode(value, text, True, self.display, start, end)
         self._location(node)
 
     def _location(self, node: Node) -> None:
