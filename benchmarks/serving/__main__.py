@@ -14,6 +14,7 @@ is shown.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -63,7 +64,7 @@ def measured(way: str, folder: Path) -> dict[str, Any]:
     import tiny_models
     import torch
 
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)  # tiny models: more threads wait for each other
     if way == "transformers":
         model = tiny_models.load(folder)
         model.generation_config.eos_token_id = None  # the end of a text is a token like others
@@ -121,9 +122,6 @@ def share_of_kernels(serve: Generate, count: int) -> float:
 
 
 def main() -> None:
-    import os
-
-    import tiny_models
     from torch_build import Backend, given
 
     if len(sys.argv) > 1:
@@ -133,7 +131,9 @@ def main() -> None:
     names = ("droplet/clean/libtorch_droplet.so", "droplet/clean/libdiopi_impl.so", "libdiopi_impl.so")
     backend = given() or Backend(*(built / name for name in names))
     quiet = {"VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "0"}
-    environment = {**os.environ, **backend.environment(), **quiet, "VLLM_LOGGING_LEVEL": "ERROR"}
+    os.environ.update({**backend.environment(), **quiet, "VLLM_LOGGING_LEVEL": "ERROR"})
+    import tiny_models  # with torch, which loads the backend
+
     print(machine.describe())
     print(f"tokens per second, {TOKENS} for each request, and milliseconds to the first tokens, best of {ROUNDS}")
     print(f"{'requests':14}" + "".join(f"{count:>10}" for count in REQUESTS))
@@ -143,7 +143,7 @@ def main() -> None:
         tokens: list[Any] = []
         for way in WAYS:
             command = [sys.executable, "-m", "benchmarks.serving", way, str(folder)]
-            done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
             if done.returncode != 0:
                 sys.exit(done.stderr[-3000:])
             results = json.loads(done.stdout.splitlines()[-1])
