@@ -62,7 +62,7 @@ def _make(custom: Custom) -> list[str]:
 
 
 def _may_be_float8(function: Function, param: Parameter) -> bool:
-    """Whether the list or the rule of a tensor's dtype, or of another that it names, has a dtype of one byte."""
+    """True if the list or the rule of a tensor's dtype, or of another that it names, has a dtype of one byte."""
     if isinstance(param.dtype, DtypeList):
         return not FLOAT8.isdisjoint(param.dtype.dtypes)
     named = (

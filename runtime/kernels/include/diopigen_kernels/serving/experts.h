@@ -107,8 +107,8 @@ struct ExpertScales {
 
     /// For weights [experts, rows, depth] and factors [experts, counts[0], counts[1]].
     static ExpertScales of(const float* data, const int64_t* counts, int64_t rows, int64_t depth, int64_t block) {
-        const int64_t row_block = counts[0] == 1 ? rows : counts[0] == rows ? 1 : block;
-        return {data, counts[0] * counts[1], counts[1], row_block, counts[1] == 1 ? depth : block};
+        const int64_t rowBlock = counts[0] == 1 ? rows : counts[0] == rows ? 1 : block;
+        return {data, counts[0] * counts[1], counts[1], rowBlock, counts[1] == 1 ? depth : block};
     }
 };
 
