@@ -267,18 +267,6 @@ CREATION = [
 ]
 FLOAT32 = [*UNARY, *BINARY, *COMPARISON, *TERNARY, *ACTIVATION, *OPTIMIZER, *CREATION]
 
-_TAILS = "erfc within 1.5 ULP, so that the negative tail keeps its digits; PyTorch has erf to 1e-7 of 1"
-REASONS = {
-    "diopiErfinv": (0.1, "no library has it: an estimate, and a step in double for 1 ULP; PyTorch takes that of MKL"),
-    "diopiPow, 2": (0.3, "the exponent is an operand like others, and looked at for every vector"),
-    "diopiGelu, none": (0.06, _TAILS),
-    "diopiGeluBackward, none": (0.1, _TAILS),
-}
-"""Accepted ratios below 0.7: the lower limit and the reason."""
-OF_HALVES = {"diopiMul", "diopiMulScalar", "diopiAddcmul", "diopiSqrt"}
-"""Whose computation hides least of this:"""
-_HALVES = 0.5, "halves are computed as blocks of float32: each operand is stored once more, in the first cache"
-
 OF_FLOATS = {
     "diopiNeg", "diopiExp", "diopiTanh", "diopiSigmoid", "diopiAdd", "diopiMul", "diopiLt", "diopiWhere", "diopiSqrt",
     "diopiGelu, none", "diopiSiluBackward", "diopiAddcmul", "diopiClampScalar", "diopiCopyInp", "diopiMulScalar",
@@ -312,8 +300,7 @@ CASTS = [
 def _case(device: Device, group: str, entry: Entry, size: str, t: Operands, element: int) -> Case:
     ours = device.call(entry.name.partition(",")[0], *entry.ours(t))
     moved = int(entry.moved * t.a.numel() * element)
-    floor, reason = _HALVES if element == 2 and entry.name in OF_HALVES else REASONS.get(entry.name, (0.3, ""))
-    return Case(group, entry.name, size, ours, lambda: entry.theirs(t), bytes=moved, floor=floor, reason=reason)
+    return Case(group, entry.name, size, ours, lambda: entry.theirs(t), bytes=moved)
 
 
 def _casts(device: Device, count: int) -> Iterator[Case]:

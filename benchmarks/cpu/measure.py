@@ -20,9 +20,6 @@ class Case:
     ours: Callable[[], object]
     torch: Callable[[], object]
     bytes: int = 0
-    floor: float = 0.3
-    """A ratio below this one fails the benchmark; lower than 0.3 only with a `reason`."""
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,22 @@ def test_join_and_rearrange(cpu: CpuLibrary) -> None:
     assert (status, text) == (ERROR_OCCURRED, f"diopiPermute: {rule} (dims=(0, 0, 1), input=complex64[2, 3, 4])")
 
 
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.float16, np.float32, np.int64, np.complex128])
+@pytest.mark.parametrize("shape", [(64, 16), (48, 32), (208, 272), (3, 64, 80), (16, 5, 48), (2, 256, 1, 64), (63, 17)])
+def test_transposed_operands(cpu: CpuLibrary, dtype: Any, shape: tuple[int, ...]) -> None:
+    """Sizes of which tiles of 16 columns and of 16 or 64 rows are parts, and some of which they are not."""
+    count = int(np.prod(shape))
+    x = np.arange(count).astype(dtype).reshape(shape[::-1]).T
+    out = np.zeros(shape, dtype)
+    cpu.call("diopiCopyInp", x, out)
+    np.testing.assert_array_equal(out, x)
+    mask = np.arange(count) % 3 == 0
+    mask = np.broadcast_to(mask[: shape[-1]], shape)
+    other = np.zeros(shape, dtype)
+    cpu.call("diopiWhere", out, mask, x, other)
+    np.testing.assert_array_equal(out, np.where(mask, x, other))
+
+
 @pytest.mark.parametrize("dtype", [np.bool_, np.int16, np.float16, np.complex128])
 @pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
 def test_picking(cpu: CpuLibrary, dtype: Any, index_dtype: Any) -> None:

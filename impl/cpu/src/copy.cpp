@@ -33,12 +33,13 @@ void copy_elements(const Tensor& to, const Tensor& from) {
         alignas(64) char converted[kBlock * 16];
         for (int64_t start = begin; start < end; start += kBlock) {
             const int64_t count = std::min(kBlock, end - start);
+            char* written = target.contiguous(start, count);
             const char* read = source.contiguous(start, count);
             if (read == nullptr) {
-                source.gather(start, count, gathered);
-                read = gathered;
+                char* const gathering = is_same_type && !is_streamed && written != nullptr ? written : gathered;
+                source.gather(start, count, gathering);
+                read = gathering;
             }
-            char* written = target.contiguous(start, count);
             const char* result = read;
             if (!is_same_type) {
                 char* destination = written == nullptr || is_streamed ? converted : written;

@@ -76,6 +76,23 @@ DIOPI_CPU_INLINE double row_sum(int64_t length, Term&& term) {
     return sum + lanes[0];
 }
 
+// A double as two T: the nearest one and what it lacks. To subtract both loses no digits where the nearest one is close.
+template <typename T>
+struct Halves {
+    T high = 0;
+    T low = 0;
+
+    Halves() = default;
+    explicit Halves(double value)
+        : high(static_cast<T>(value)),
+          low(std::isfinite(high) ? static_cast<T>(value - static_cast<double>(high)) : T(0)) {}
+};
+
+template <typename T>
+DIOPI_CPU_INLINE T less(T value, T high, T low) {
+    return (value - high) - low;
+}
+
 // exp(x - top), computed in place of `y`, and their sum.
 template <typename T>
 DIOPI_CPU_INLINE double exponentials(T* y, const T* x, T top, int64_t length) {
@@ -89,10 +106,10 @@ DIOPI_CPU_INLINE double exponentials(T* y, const T* x, T top, int64_t length) {
 template <typename T>
 DIOPI_CPU_INLINE void softmax_row(T* y, const T* x, int64_t length) {
     const T top = row_maximum(x, length);
-    const double factor = 1 / exponentials(y, x, top, length);
+    const T factor = static_cast<T>(1 / exponentials(y, x, top, length));
     DIOPI_CPU_INDEPENDENT
     for (int64_t i = 0; i < length; ++i) {
-        y[i] = static_cast<T>(static_cast<double>(y[i]) * factor);
+        y[i] *= factor;
     }
 }
 
@@ -106,20 +123,20 @@ DIOPI_CPU_INLINE void log_softmax_row(T* y, const T* x, int64_t length) {
     for (int64_t i = 0; i < length; i += kBlock) {
         sum += exponentials(block, x + i, top, std::min(kBlock, length - i));
     }
-    const double shift = std::log(sum);
+    const Halves<T> shift(std::log(sum));
     DIOPI_CPU_INDEPENDENT
     for (int64_t i = 0; i < length; ++i) {
-        y[i] = static_cast<T>(static_cast<double>(x[i] - top) - shift);
+        y[i] = less(x[i] - top, shift.high, shift.low);
     }
 }
 
 template <typename T>
 DIOPI_CPU_INLINE void softmax_gradient_row(T* result, const T* grad, const T* y, int64_t length) {
-    const double sum =
-        row_sum(length, [&](int64_t i) { return static_cast<double>(grad[i]) * static_cast<double>(y[i]); });
+    const Halves<T> sum(
+        row_sum(length, [&](int64_t i) { return static_cast<double>(grad[i]) * static_cast<double>(y[i]); }));
     DIOPI_CPU_INDEPENDENT
     for (int64_t i = 0; i < length; ++i) {
-        result[i] = static_cast<T>((static_cast<double>(grad[i]) - sum) * static_cast<double>(y[i]));
+        result[i] = less(grad[i], sum.high, sum.low) * y[i];
     }
 }
 
@@ -146,6 +163,20 @@ DIOPI_CPU_INLINE void column_maxima(T* tops, const T* x, int64_t stride, int64_t
     }
 }
 
+template <typename T>
+struct ColumnHalves {
+    T high[kSoftmaxWidth];
+    T low[kSoftmaxWidth];
+
+    DIOPI_CPU_INLINE ColumnHalves(const double* sums, int64_t width) {
+        for (int64_t k = 0; k < width; ++k) {
+            const Halves<T> one(sums[k]);
+            high[k] = one.high;
+            low[k] = one.low;
+        }
+    }
+};
+
 struct Softmax {
     template <typename T>
     DIOPI_CPU_CLONES static void rows(T* y, const T* x, const T*, int64_t length, int64_t count) {
@@ -166,13 +197,14 @@ struct Softmax {
                 sums[k] += static_cast<double>(value);
             }
         }
+        T factors[kSoftmaxWidth];
         for (int64_t k = 0; k < width; ++k) {
-            sums[k] = 1 / sums[k];
+            factors[k] = static_cast<T>(1 / sums[k]);
         }
         for (int64_t i = 0; i < size; ++i) {
             DIOPI_CPU_INDEPENDENT
             for (int64_t k = 0; k < width; ++k) {
-                y[i * stride + k] = static_cast<T>(static_cast<double>(y[i * stride + k]) * sums[k]);
+                y[i * stride + k] *= factors[k];
             }
         }
     }
@@ -198,10 +230,11 @@ struct LogSoftmax {
         for (int64_t k = 0; k < width; ++k) {
             sums[k] = std::log(sums[k]);
         }
+        const ColumnHalves<T> shifts(sums, width);
         for (int64_t i = 0; i < size; ++i) {
             DIOPI_CPU_INDEPENDENT
             for (int64_t k = 0; k < width; ++k) {
-                y[i * stride + k] = static_cast<T>(static_cast<double>(x[i * stride + k] - tops[k]) - sums[k]);
+                y[i * stride + k] = less(x[i * stride + k] - tops[k], shifts.high[k], shifts.low[k]);
             }
         }
     }
@@ -223,11 +256,12 @@ struct SoftmaxGradient {
                 sums[k] += static_cast<double>(grad[i * stride + k]) * static_cast<double>(y[i * stride + k]);
             }
         }
+        const ColumnHalves<T> halves(sums, width);
         for (int64_t i = 0; i < size; ++i) {
             DIOPI_CPU_INDEPENDENT
             for (int64_t k = 0; k < width; ++k) {
-                result[i * stride + k] = static_cast<T>((static_cast<double>(grad[i * stride + k]) - sums[k]) *
-                                                        static_cast<double>(y[i * stride + k]));
+                result[i * stride + k] =
+                    less(grad[i * stride + k], halves.high[k], halves.low[k]) * y[i * stride + k];
             }
         }
     }

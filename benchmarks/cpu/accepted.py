@@ -1,0 +1,66 @@
+"""The least ratio of each row, and why some may be below 0.7: one line for each kind."""
+
+from __future__ import annotations
+
+import fnmatch
+
+from benchmarks.cpu.measure import Case
+
+LEAST = 0.7
+"""PyTorch's time over ours that a row has at least, unless it stands below."""
+
+_PRODUCTS = 0.9, ""
+_DOUBLE = "sums and quotients in double: half as many elements in an instruction; PyTorch computes in float32"
+_SOURCE = "element by element in double: the kernel is the source for every device"
+_CHECKED = "indices are checked in a pass of their own, before anything is written"
+_TAILS = "erfc within 1.5 ULP, so that the negative tail keeps its digits; PyTorch has erf to 1e-7 of 1"
+_BLOCKS = "halves are computed as blocks of float32: each operand is stored once more, in the first cache"
+_REPEATED = "an element that is broadcast along a row is stored as a block of it first, in the first cache"
+_FOR_ALL = "elements of any number of processors are the same: each has its own counter of Philox"
+
+ACCEPTED: tuple[tuple[str, float, str], ...] = (
+    ("attention *", *_PRODUCTS),
+    ("convolution diopiConvolution2dBackward * by 7/2", 0.6, "oneDNN 3.2; that of PyTorch is newer"),
+    ("convolution *", *_PRODUCTS),
+    ("matmul *", *_PRODUCTS),
+    ("detection [RMSFGIU]*", 0.03, _SOURCE),
+    ("serving TemperaturePenalty *", 0.1, _SOURCE),
+    ("serving TopKSampling *", 0.1, "indices are sorted by what they select, and shares are doubles"),
+    ("elementwise diopiErfinv *", 0.1, "no library has it: an estimate, and a step in double for 1 ULP"),
+    ("elementwise diopiErf *", 0.5, "SLEEF's within 1 ULP; PyTorch takes that of MKL"),
+    ("elementwise diopiPow, 2 *", 0.3, "the exponent is an operand like others, and looked at for every vector"),
+    ("* diopiGelu, none *", 0.06, _TAILS),
+    ("* diopiGeluBackward, none *", 0.1, _TAILS),
+    *((f"dtype diopi{name} *float16", 0.5, _BLOCKS) for name in ("Mul", "MulScalar", "Addcmul", "Sqrt")),
+    ("layout diopiAdd *column", 0.5, _REPEATED),
+    ("layout diopiAdd *channel", 0.5, _REPEATED),
+    ("indexing diopiGather *", 0.5, _CHECKED),
+    ("indexing diopiScatter *", 0.5, _CHECKED),
+    ("indexing diopiIndexSelectBackward *", 0.6, _CHECKED),
+    ("loss diopiNLLLoss*", 0.4, _CHECKED),
+    ("loss diopiSmoothL1Loss*", 0.45, _DOUBLE),
+    ("loss diopiBCEWithLogits *", 0.5, _DOUBLE),
+    ("shape diopiPermute *", 0.55, "runs of 64 elements: finding each costs as much as copying it"),
+    (
+        "dtype diopiMulScalar *float64",
+        0.5,
+        "the number is stored as a block, which 16 KB of the operand then share the cache with",
+    ),
+    ("norm diopiGroupNormBackward *", 0.4, _DOUBLE),
+    ("pool diopiMaxPool2dBackward *", 0.4, _CHECKED),
+    ("random diopiNormalInp *", 0.35, _FOR_ALL),
+    ("random diopiRandomInp *", 0.6, _FOR_ALL),
+    *((f"reduction diopi{name} *", 0.4, _DOUBLE) for name in ("Sum", "Mean", "Prod")),
+    (
+        "softmax * 16384 x 64",
+        0.45,
+        "short rows: sums in double, and what is computed once for a row, are most of the time",
+    ),
+)
+"""Rows by group, name and size; the first line that fits counts."""
+
+
+def accepted(case: Case) -> tuple[float, str]:
+    """The least ratio of a row, and the reason where it is below `LEAST`."""
+    row = f"{case.group} {case.name} {case.size}"
+    return next(((least, why) for glob, least, why in ACCEPTED if fnmatch.fnmatchcase(row, glob)), (LEAST, ""))
