@@ -3,7 +3,7 @@
 #define DIOPI_CORE_FUNCTIONS_LLM_FLOAT8_H_
 
 #include <diopigen/float8.h>
-#include <diopigen_kernels/serving/products.h>
+#include <diopigen_kernels/serving/quantized.h>
 
 #include "diopi_core/dtype.h"
 #include "diopi_core/tensor.h"

@@ -4,7 +4,7 @@
 
 #include <diopi/diopirt.h>
 #include <diopigen/half.h>
-#include <diopigen_kernels/serving/products.h>
+#include <diopigen_kernels/serving/quantized.h>
 
 #include <cstdint>
 

@@ -16,12 +16,6 @@ struct StoredFloat8 {
     DIOPI_HOST_DEVICE explicit operator float() const { return floatOfFloat8(kFormat, bits); }
 };
 
-/// Calls `visit` with an element of `format`, which has a sign.
-template <typename Visit>
-void withFloat8(Float8 format, Visit visit) {
-    format == Float8::e4m3fn ? visit(StoredFloat8<Float8::e4m3fn>{}) : visit(StoredFloat8<Float8::e5m2>{});
-}
-
 /// The sum of x[i] * y[i * step]: eight partial sums, which a compiler keeps in vectors.
 template <typename Element>
 DIOPI_HOST_DEVICE float dot(const float* x, const Element* y, int64_t step, int64_t size) {
