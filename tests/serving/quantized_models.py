@@ -4,7 +4,7 @@ same."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +110,8 @@ def save_static_float8(base: Path, folder: Path) -> Any:
 
 
 def save_float8_experts(base: Path, folder: Path, strategy: str) -> Any:
-    """Writes a model whose experts have weights of float8 with a scale of each matrix ("tensor") or "block" of 32 by
-    32, and scales of activations that are to be ignored; returns the dequantized model."""
+    """Writes a model whose experts have weights of float8 with a scale of each matrix ("tensor"), "channel" or "block"
+    of 32 by 32: those of channels as compressed-tensors, the others as fp8. Returns the dequantized model."""
     model, tensors = _read(base)
     skipped = [name for name, _ in linears(model)]
     for layer, block in enumerate(model.model.layers):
@@ -120,17 +120,21 @@ def save_float8_experts(base: Path, folder: Path, strategy: str) -> Any:
         for expert in range(len(down)):
             matrices = {"gate_proj": gates.data[expert].chunk(2)[0], "up_proj": gates.data[expert].chunk(2)[1]}
             for name, matrix in {**matrices, "down_proj": down.data[expert]}.items():
-                side = (GROUP, GROUP) if strategy == "block" else tuple(matrix.shape)
+                rows, columns = matrix.shape
+                side = {"tensor": (rows, columns), "channel": (1, columns), "block": (GROUP, GROUP)}[strategy]
                 tiles = matrix.unflatten(1, (-1, side[1])).unflatten(0, (-1, side[0]))
                 scale = tiles.abs().amax(dim=(1, 3), keepdim=True) / FLOAT8.max
                 values = (tiles / scale).to(torch.float8_e4m3fn)
                 matrix.copy_((values.float() * scale).flatten(2).flatten(0, 1))
                 path = f"model.layers.{layer}.mlp.experts.{expert}.{name}"
                 tensors[f"{path}.weight"] = values.flatten(2).flatten(0, 1)
-                if strategy == "block":
-                    tensors[f"{path}.weight_scale_inv"] = scale.flatten(1)
-                else:
-                    tensors[f"{path}.weight_scale"] = scale.flatten()
+                suffix = "weight_scale_inv" if strategy == "block" else "weight_scale"
+                tensors[f"{path}.{suffix}"] = scale.flatten() if strategy == "tensor" else scale.flatten(1)
+    if strategy == "channel":
+        weights = {"num_bits": 8, "type": "float", "symmetric": True, "strategy": "channel"}
+        activations = {**weights, "strategy": "token", "dynamic": True}
+        _write(base, folder, tensors, "float-quantized", weights, activations, [*skipped, "lm_head"])
+        return model
     config = {"quant_method": "fp8", "activation_scheme": "dynamic", "modules_to_not_convert": skipped}
     _write_config(
         base, folder, tensors, {**config, **({"weight_block_size": [GROUP] * 2} if strategy == "block" else {})}
@@ -237,14 +241,20 @@ def _read(base: Path) -> tuple[Any, dict[str, Tensor]]:
 
 
 def _write(
-    base: Path, folder: Path, tensors: dict[str, Tensor], form: str, weights: dict[str, Any], activations: Any
+    base: Path,
+    folder: Path,
+    tensors: dict[str, Tensor],
+    form: str,
+    weights: dict[str, Any],
+    activations: Any,
+    ignored: Sequence[str] = ("lm_head",),
 ) -> None:
     group = {"targets": ["Linear"], "weights": weights, "input_activations": activations}
     config = {
         "quant_method": "compressed-tensors",
         "format": form,
         "quantization_status": "compressed",
-        "ignore": ["lm_head"],
+        "ignore": [*ignored],
         "config_groups": {"group_0": group},
     }
     _write_config(base, folder, tensors, config)

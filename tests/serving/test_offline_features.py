@@ -164,7 +164,7 @@ def test_quantized_weights(form: str, run: Run, llama: Path, tmp_path: Path) -> 
     assert tokens(results) == tiny_models.greedy(model, prompts, 16)
 
 
-@pytest.mark.parametrize("strategy", ["tensor", "block"])
+@pytest.mark.parametrize("strategy", ["tensor", "channel", "block"])
 def test_experts_of_float8(strategy: str, run: Run, models: Models, tmp_path: Path) -> None:
     prompts = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
     model = quantized_models.save_float8_experts(models("qwen3_moe"), tmp_path / strategy, strategy)

@@ -11,6 +11,9 @@ from vllm.model_executor.layers.fused_moe import RoutedExperts
 from vllm.model_executor.layers.quantization import fp8, register_quantization_config
 from vllm.model_executor.layers.quantization.auto_awq import AutoAWQConfig, AutoAWQLinearMethod
 from vllm.model_executor.layers.quantization.auto_gptq import AutoGPTQConfig, AutoGPTQLinearMethod
+from vllm.model_executor.layers.quantization.compressed_tensors.compressed_tensors_moe import (
+    compressed_tensors_moe_w8a8_fp8,
+)
 from vllm.model_executor.layers.quantization.utils.gptq_utils import get_linear_quant_method
 
 from . import experts, functions
@@ -53,6 +56,7 @@ def _refuse_experts(layer: Any, prefix: str, form: str) -> None:
 def register() -> None:
     """Registers the configurations in the place of vLLM's, and experts of float8, for which vLLM has no registry."""
     fp8.Fp8MoEMethod = experts.DiopiFloat8Experts
+    compressed_tensors_moe_w8a8_fp8.CompressedTensorsW8A8Fp8MoEMethod = experts.DiopiCompressedFloat8Experts
 
     @register_quantization_config("fp8")
     class DiopiFloat8Config(fp8.Fp8Config):

@@ -1,4 +1,4 @@
-"""Experts whose weights are those of checkpoints in float8; activations stay as they are."""
+"""Experts, with weights of the dtype of activations or of float8."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from typing import Any
 
 from torch import Tensor
 from vllm.model_executor.layers.fused_moe.fused_moe_method_base import FusedMoEMethodBase
+from vllm.model_executor.layers.quantization.compressed_tensors.compressed_tensors_moe.compressed_tensors_moe_w8a8_fp8 import (  # noqa: E501
+    CompressedTensorsW8A8Fp8MoEMethod,
+)
 from vllm.model_executor.layers.quantization.fp8 import Fp8MoEMethod
 
 from . import functions
@@ -23,34 +26,21 @@ def apply(method: Any, layer: Any, x: Tensor, weights: Tensor, ids: Tensor, *sca
     )
 
 
-class DiopiFloat8Experts(Fp8MoEMethod):
-    """Weights of float8 with scales of the gates, values and projections back of each expert, or of square blocks.
+class _Float8Experts:
+    """Weights of float8 with scales of matrices, rows or square blocks. Scales of activations that a checkpoint has are
+    not used."""
 
-    Scales of activations that a checkpoint has are not used.
-    """
+    weight_block_size: list[int] | None
+    is_monolithic = False
 
-    def __init__(self, quant_config: Any, layer: Any) -> None:
-        """Selects no kernel of vLLM's, which Fp8MoEMethod does."""
-        FusedMoEMethodBase.__init__(self, layer.moe_config)
-        self.quant_config = quant_config
-        self.weight_block_size = self.moe_block_shape = quant_config.weight_block_size
-        self.block_quant = self.weight_block_size is not None
-        self.weight_scale_name = "weight_scale_inv" if self.block_quant else "weight_scale"
-        self.weight_scale_refine = None
-        if self.block_quant and self.weight_block_size[0] != self.weight_block_size[1]:
-            rows, columns = self.weight_block_size
+    def process_weights_after_loading(self, layer: Any) -> None:
+        """Brings the scales to the shapes of the interface."""
+        rows, columns = self.weight_block_size or (128, 128)
+        if rows != columns:
             raise NotImplementedError(
                 f"experts with blocks of {rows} by {columns} weights: only square ones are supported"
             )
-
-    def process_weights_after_loading(self, layer: Any) -> None:
-        """Brings scales of matrices to the shapes of the interface; those of blocks have them."""
-        if self.block_quant:
-            layer.diopi_scales = layer.w13_weight_scale_inv, layer.w2_weight_scale_inv, self.weight_block_size[0]
-            return
-        rows = layer.w13_weight.shape[1] // layer.w13_weight_scale.shape[1]
-        first = layer.w13_weight_scale.data.repeat_interleave(rows, dim=1).unsqueeze(-1)
-        layer.diopi_scales = first, layer.w2_weight_scale.data.view(-1, 1, 1), 128
+        layer.diopi_scales = _scale(layer, "w13", 2), _scale(layer, "w2", 1), rows
 
     def get_fused_moe_quant_config(self, layer: Any) -> None:
         """No kernel of vLLM's needs one."""
@@ -65,3 +55,39 @@ class DiopiFloat8Experts(Fp8MoEMethod):
         shared_experts_input: Tensor | None,
     ) -> Tensor:
         return apply(self, layer, x, topk_weights, topk_ids, *layer.diopi_scales)
+
+
+def _scale(layer: Any, name: str, matrices: int) -> Tensor:
+    """The scales of a weight that consists of matrices, [experts, rows, columns]: those of each matrix become scales of
+    rows."""
+    blocks = getattr(layer, f"{name}_weight_scale_inv", None)
+    scale: Tensor = (getattr(layer, f"{name}_weight_scale") if blocks is None else blocks).data
+    if scale.dim() == 3:
+        return scale
+    rows = getattr(layer, f"{name}_weight").shape[1] // matrices
+    return scale.view(-1, matrices).repeat_interleave(rows, dim=1).unsqueeze(-1)
+
+
+class DiopiFloat8Experts(_Float8Experts, Fp8MoEMethod):
+    """Experts of checkpoints of fp8."""
+
+    def __init__(self, quant_config: Any, layer: Any) -> None:
+        """Selects no kernel of vLLM's, as `Fp8MoEMethod` does."""
+        FusedMoEMethodBase.__init__(self, layer.moe_config)
+        self.quant_config = quant_config
+        self.weight_block_size = self.moe_block_shape = quant_config.weight_block_size
+        self.block_quant = self.weight_block_size is not None
+        self.weight_scale_name = "weight_scale_inv" if self.block_quant else "weight_scale"
+        self.weight_scale_refine = None
+
+
+class DiopiCompressedFloat8Experts(_Float8Experts, CompressedTensorsW8A8Fp8MoEMethod):
+    """Experts of checkpoints of compressed-tensors."""
+
+    def __init__(self, weight_quant: Any, input_quant: Any, moe: Any, layer_name: str | None = None) -> None:
+        """Selects no kernel of vLLM's, as `CompressedTensorsW8A8Fp8MoEMethod` does."""
+        FusedMoEMethodBase.__init__(self, moe)
+        self.weight_quant, self.input_quant = weight_quant, input_quant
+        self.weight_block_size = weight_quant.block_structure
+        self.block_quant = self.weight_block_size is not None
+        self.static_input_scales = not input_quant.dynamic
