@@ -75,9 +75,10 @@ class DiopiLatentAttention(MLAAttentionImpl[DiopiLatentMetadata]):
         self.window_size_left = -1 if sliding_window is None else sliding_window - 1
 
     def do_kv_cache_update(
-        self, latent: Tensor, rotary: Tensor, kv_cache: Tensor, slots: Tensor, dtype: str, scale: Tensor
+        self, latent: Tensor, rotary: Tensor, kv_cache: Tensor, slots: Tensor, dtype: str, scale: Tensor, *_: bool
     ) -> None:
-        """Writes the new vectors, [tokens, latent_size] and [tokens, 1, rotary_size], to their slots."""
+        """Writes the new vectors, [tokens, latent_size] and [tokens, 1, rotary_size], to their slots. From 0.33 on vLLM
+        says whether the scale is 1."""
         tokens, cache = slots.shape[0], self._cache(kv_cache)
         first, second = cache.split([self.latent_size, self.head_size - self.latent_size], dim=-1)
         latent, rotary = latent[:tokens].unsqueeze(1), rotary[:tokens]
