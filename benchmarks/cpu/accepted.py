@@ -7,7 +7,7 @@ import fnmatch
 from benchmarks.cpu.measure import Case
 
 LEAST = 0.7
-"""PyTorch's time over ours that a row has at least, unless it stands below."""
+"""PyTorch's time over ours that a row has at least, unless `ACCEPTED` has it."""
 
 _PRODUCTS = 0.9, ""
 _DOUBLE = "sums and quotients in double: half as many elements in an instruction; PyTorch computes in float32"

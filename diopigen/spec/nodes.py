@@ -16,14 +16,14 @@ _COLUMNS = 1 << 32
 _FIRST = _COLUMNS + 1
 
 
-def place_of(mark: Any) -> int:
+def position_of(mark: Any) -> int:
     """A mark of YAML's parser as a number: a node keeps two, and the cache stores them."""
-    place: int = (mark.line << 32) + mark.column + _FIRST
-    return place
+    position: int = (mark.line << 32) + mark.column + _FIRST
+    return position
 
 
 class _Placed:
-    """A node with the file and the places between which it stands."""
+    """A node with the file and the positions between which it stands."""
 
     __slots__ = ("_end", "_file", "_start")
 
@@ -38,7 +38,7 @@ class _Placed:
         return Span(self._file, *divmod(self._start, _COLUMNS), *divmod(self._end, _COLUMNS))
 
 
-def _places(span: Span) -> tuple[int, int]:
+def _positions(span: Span) -> tuple[int, int]:
     return span.line * _COLUMNS + span.column, span.end_line * _COLUMNS + span.end_column
 
 
@@ -58,7 +58,7 @@ class ScalarNode(_Placed):
     @classmethod
     def created(cls, value: str, span: Span) -> ScalarNode:
         """A scalar that is in no file as such; `span` is the place that it comes from."""
-        return cls(value, value, True, span.file, *_places(span))
+        return cls(value, value, True, span.file, *_positions(span))
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return ScalarNode, (self.value, self.text, self.plain, self._file, self._start, self._end)
@@ -119,7 +119,7 @@ class MappingNode(_Placed):
     @classmethod
     def empty(cls, span: Span) -> MappingNode:
         """A mapping without keys that stands for something at `span`."""
-        return cls({}, span.file, *_places(span))
+        return cls({}, span.file, *_positions(span))
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return MappingNode, (self.entries, self._file, self._start, self._end)

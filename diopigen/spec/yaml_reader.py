@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from diopigen.diagnostics import Correction, Failure, Note, Sink, Span, failure
-from diopigen.spec.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, kind_of, place_of, shorten
+from diopigen.spec.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, kind_of, position_of, shorten
 from diopigen.spec.plain_scalar import SUSPECT, Scalar, is_ambiguous, resolve
 from diopigen.spec.text_file import read_text
 
@@ -157,19 +157,21 @@ class _Builder:
         if len(self.stack) >= MAX_DEPTH:
             span = self._span(event.start_mark, event.start_mark)
             raise failure("yaml-too-deep", f"nested more than {MAX_DEPTH} levels deep", span, "flatten the structure")
-        self.stack.append(_Open(type(event) is yaml.MappingStartEvent, place_of(event.start_mark)))
+        self.stack.append(_Open(type(event) is yaml.MappingStartEvent, position_of(event.start_mark)))
 
     def _close(self, event: Any) -> None:
         done = self.stack.pop()
         if done.is_mapping:
-            self._location(MappingNode(done.entries, self.display, done.start, place_of(event.end_mark)))
+            self._location(MappingNode(done.entries, self.display, done.start, position_of(event.end_mark)))
         else:
-            self._location(SequenceNode(tuple(done.items), self.display, done.start, place_of(event.end_mark)))
+            self._location(SequenceNode(tuple(done.items), self.display, done.start, position_of(event.end_mark)))
 
     def _alias(self, event: Any) -> None:
         fix = "write the value out; aliases hide where it stands"
         self._error("yaml-alias", f"alias '*{event.anchor}'", event, fix)
-        self._location(ScalarNode(None, "", True, self.display, place_of(event.start_mark), place_of(event.end_mark)))
+        self._location(
+            ScalarNode(None, "", True, self.display, position_of(event.start_mark), position_of(event.end_mark))
+        )
 
     def _document(self, event: Any) -> None:
         if self.root is not None:
@@ -197,7 +199,7 @@ class _Builder:
             name = unicodedata.name(hidden[0], "a control character")
             message = f"the text has U+{ord(hidden[0]):04X} ({name.lower()}), which is not seen where the text is shown"
             self._error("yaml-character", message, event, "remove the character")
-        start, end = place_of(event.start_mark), place_of(event.end_mark)
+        start, end = position_of(event.start_mark), position_of(event.end_mark)
         if event.style:
             node = ScalarNode(text, text, False, self.display, start, end)
         else:

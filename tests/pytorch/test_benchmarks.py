@@ -14,7 +14,7 @@ from artefacts import artefact
 def test_cases_of_the_table_are_legal_calls() -> None:
     """Making a case calls the function once; without time nothing is measured."""
     command = [sys.executable, "-m", "benchmarks.cpu", "--seconds", "0"]
-    libraries = ["--lib", artefact("libdiopi_impl.so"), "--runtime", artefact("libdiopirt.so")]
+    libraries = ["--lib", str(artefact("libdiopi_impl.so")), "--runtime", str(artefact("libdiopirt.so"))]
     run = subprocess.run(
         [*command, *libraries], capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
     )

@@ -223,7 +223,9 @@ Order tiled(const Order& order, const Tensor& operand, int64_t rank) {
         return order;
     }
     for (int across = 0; across < inner; ++across) {
-        const int64_t height = order.sizes[across] % kTileHeight == 0 ? kTileHeight : order.sizes[across] % 16 == 0 ? 16 : 0;
+        const int64_t height = order.sizes[across] % kTileHeight == 0 ? kTileHeight
+                               : order.sizes[across] % 16 == 0        ? 16
+                                                                      : 0;
         if (height == 0 || stride_in(operand, order.dims[across], rank) != 1) {
             continue;
         }

@@ -76,7 +76,8 @@ DIOPI_CPU_INLINE double row_sum(int64_t length, Term&& term) {
     return sum + lanes[0];
 }
 
-// A double as two T: the nearest one and what it lacks. To subtract both loses no digits where the nearest one is close.
+// A double as two T: the nearest one and what it lacks. To subtract both loses no digits where the nearest one is
+// close.
 template <typename T>
 struct Halves {
     T high = 0;
@@ -260,8 +261,7 @@ struct SoftmaxGradient {
         for (int64_t i = 0; i < size; ++i) {
             DIOPI_CPU_INDEPENDENT
             for (int64_t k = 0; k < width; ++k) {
-                result[i * stride + k] =
-                    less(grad[i * stride + k], halves.high[k], halves.low[k]) * y[i * stride + k];
+                result[i * stride + k] = less(grad[i * stride + k], halves.high[k], halves.low[k]) * y[i * stride + k];
             }
         }
     }
