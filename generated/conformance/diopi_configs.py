@@ -19612,7 +19612,7 @@ diopi_configs = {
         interface=["CustomizedTest"],
         tag=["diopiFusedExperts"],
         dtype=[np.float16, np.float32],
-        para=dict(activation=["silu"]),
+        para=dict(activation=["silu"], block=[128]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
@@ -19629,7 +19629,7 @@ diopi_configs = {
         interface=["CustomizedTest"],
         tag=["diopiFusedExperts"],
         dtype=[np.float16, np.float32],
-        para=dict(activation=["gelu"]),
+        para=dict(activation=["gelu"], block=[128]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
@@ -19646,7 +19646,7 @@ diopi_configs = {
         interface=["CustomizedTest"],
         tag=["diopiFusedExperts"],
         dtype=[np.float16, np.float32],
-        para=dict(activation=["gelu_tanh"]),
+        para=dict(activation=["gelu_tanh"], block=[128]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
@@ -19666,7 +19666,7 @@ diopi_configs = {
         interface=["CustomizedTest"],
         tag=["diopiFusedExperts"],
         dtype=[np.float16, np.float32],
-        para=dict(activation=["silu"]),
+        para=dict(activation=["silu"], block=[128]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
@@ -19688,7 +19688,7 @@ diopi_configs = {
         interface=["CustomizedTest"],
         tag=["diopiFusedExperts"],
         dtype=[np.float16, np.float32],
-        para=dict(activation=["silu"]),
+        para=dict(activation=["silu"], block=[128]),
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[

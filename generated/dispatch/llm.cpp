@@ -18,18 +18,19 @@ diopiError_t diopiPagedAttentionVarLen(diopiContextHandle_t ctx, diopiTensorHand
                                        diopiConstTensorHandle_t block_table, diopiConstTensorHandle_t query_start_loc,
                                        diopiConstTensorHandle_t seq_lens, diopiConstTensorHandle_t alibi_slopes,
                                        diopiConstTensorHandle_t sinks, double softmax_scale, bool is_causal,
-                                       int64_t window_size_left, int64_t window_size_right, double softcap) try {
+                                       int64_t window_size_left, int64_t window_size_right, double softcap,
+                                       diopiConstTensorHandle_t key_scale, diopiConstTensorHandle_t value_scale) try {
     dispatch::Entry& entry = dispatch::entries[contract::kPagedAttentionVarLen];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiPagedAttentionVarLen, ctx, out, softmax_lse, query, key_cache,
                                 value_cache, block_table, query_start_loc, seq_lens, alibi_slopes, sinks, softmax_scale,
-                                is_causal, window_size_left, window_size_right, softcap);
+                                is_causal, window_size_left, window_size_right, softcap, key_scale, value_scale);
     };
     diopiError_t status = diopiSuccess;
     if (dispatch::is_served(entry, call, status)) {
         return status;
     }
-    contract::OperandList<15> operands;
+    contract::OperandList<17> operands;
     operands.inout("out", out);
     operands.inout("softmax_lse", softmax_lse);
     operands.in("query", query);
@@ -45,6 +46,8 @@ diopiError_t diopiPagedAttentionVarLen(diopiContextHandle_t ctx, diopiTensorHand
     operands.value("window_size_left", window_size_left);
     operands.value("window_size_right", window_size_right);
     operands.value("softcap", softcap);
+    operands.in("key_scale", key_scale);
+    operands.in("value_scale", value_scale);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiPagedAttentionVarLen");
@@ -194,17 +197,20 @@ diopiError_t diopiFusedExperts(diopiContextHandle_t ctx, diopiTensorHandle_t out
                                diopiConstTensorHandle_t gate_up_weight, diopiConstTensorHandle_t down_weight,
                                diopiConstTensorHandle_t weights, diopiConstTensorHandle_t experts,
                                diopiConstTensorHandle_t gate_up_bias, diopiConstTensorHandle_t down_bias,
-                               diopiConstTensorHandle_t expert_map, const char* activation) try {
+                               diopiConstTensorHandle_t expert_map, const char* activation,
+                               diopiConstTensorHandle_t gate_up_scale, diopiConstTensorHandle_t down_scale,
+                               int64_t block) try {
     dispatch::Entry& entry = dispatch::entries[contract::kFusedExperts];
     const auto call = [&](dispatch::Function function) {
         return dispatch::invoke(function, &diopiFusedExperts, ctx, out, input, gate_up_weight, down_weight, weights,
-                                experts, gate_up_bias, down_bias, expert_map, activation);
+                                experts, gate_up_bias, down_bias, expert_map, activation, gate_up_scale, down_scale,
+                                block);
     };
     diopiError_t status = diopiSuccess;
     if (dispatch::is_served(entry, call, status)) {
         return status;
     }
-    contract::OperandList<10> operands;
+    contract::OperandList<13> operands;
     operands.out("out", out);
     operands.in("input", input);
     operands.in("gate_up_weight", gate_up_weight);
@@ -215,6 +221,9 @@ diopiError_t diopiFusedExperts(diopiContextHandle_t ctx, diopiTensorHandle_t out
     operands.in("down_bias", down_bias);
     operands.in("expert_map", expert_map);
     operands.value("activation", activation);
+    operands.in("gate_up_scale", gate_up_scale);
+    operands.in("down_scale", down_scale);
+    operands.value("block", block);
     return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
 } catch (...) {
     return dispatch::caught("diopiFusedExperts");

@@ -17,10 +17,11 @@ DIOPI_API diopiError_t diopiPagedAttentionVarLen(
     diopiConstTensorHandle_t key_cache, diopiConstTensorHandle_t value_cache, diopiConstTensorHandle_t block_table,
     diopiConstTensorHandle_t query_start_loc, diopiConstTensorHandle_t seq_lens, diopiConstTensorHandle_t alibi_slopes,
     diopiConstTensorHandle_t sinks, double softmax_scale, bool is_causal, int64_t window_size_left,
-    int64_t window_size_right, double softcap) {
+    int64_t window_size_right, double softcap, diopiConstTensorHandle_t key_scale,
+    diopiConstTensorHandle_t value_scale) {
     return guarded("diopiPagedAttentionVarLen", ctx, [&] {
         require_covered(entry::paged_attention_var_len != nullptr);
-        OperandList<15> operands;
+        OperandList<17> operands;
         operands.inout("out", out);
         operands.inout("softmax_lse", softmax_lse);
         operands.in("query", query);
@@ -36,6 +37,8 @@ DIOPI_API diopiError_t diopiPagedAttentionVarLen(
         operands.value("window_size_left", window_size_left);
         operands.value("window_size_right", window_size_right);
         operands.value("softcap", softcap);
+        operands.in("key_scale", key_scale);
+        operands.in("value_scale", value_scale);
         const Call call(contract::kPagedAttentionVarLen, operands);
         entry::PagedAttentionVarLenArgs args{};
         args.ctx = ctx;
@@ -54,6 +57,8 @@ DIOPI_API diopiError_t diopiPagedAttentionVarLen(
         args.window_size_left = window_size_left;
         args.window_size_right = window_size_right;
         args.softcap = softcap;
+        args.key_scale = call.tensor(15);
+        args.value_scale = call.tensor(16);
         entry::paged_attention_var_len(args);
     });
 }
@@ -168,10 +173,11 @@ DIOPI_API diopiError_t diopiFusedExperts(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t down_weight, diopiConstTensorHandle_t weights,
                                          diopiConstTensorHandle_t experts, diopiConstTensorHandle_t gate_up_bias,
                                          diopiConstTensorHandle_t down_bias, diopiConstTensorHandle_t expert_map,
-                                         const char* activation) {
+                                         const char* activation, diopiConstTensorHandle_t gate_up_scale,
+                                         diopiConstTensorHandle_t down_scale, int64_t block) {
     return guarded("diopiFusedExperts", ctx, [&] {
         require_covered(entry::fused_experts != nullptr);
-        OperandList<10> operands;
+        OperandList<13> operands;
         operands.out("out", out);
         operands.in("input", input);
         operands.in("gate_up_weight", gate_up_weight);
@@ -182,9 +188,26 @@ DIOPI_API diopiError_t diopiFusedExperts(diopiContextHandle_t ctx, diopiTensorHa
         operands.in("down_bias", down_bias);
         operands.in("expert_map", expert_map);
         operands.value("activation", activation);
+        operands.in("gate_up_scale", gate_up_scale);
+        operands.in("down_scale", down_scale);
+        operands.value("block", block);
         const Call call(contract::kFusedExperts, operands);
-        entry::fused_experts({ctx, call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), call.tensor(4),
-                              call.tensor(5), call.tensor(6), call.tensor(7), call.tensor(8), text(activation)});
+        entry::FusedExpertsArgs args{};
+        args.ctx = ctx;
+        args.out = call.tensor(0);
+        args.input = call.tensor(1);
+        args.gate_up_weight = call.tensor(2);
+        args.down_weight = call.tensor(3);
+        args.weights = call.tensor(4);
+        args.experts = call.tensor(5);
+        args.gate_up_bias = call.tensor(6);
+        args.down_bias = call.tensor(7);
+        args.expert_map = call.tensor(8);
+        args.activation = text(activation);
+        args.gate_up_scale = call.tensor(10);
+        args.down_scale = call.tensor(11);
+        args.block = block;
+        entry::fused_experts(args);
     });
 }
 

@@ -26,6 +26,8 @@ struct PagedAttentionVarLenArgs {
     int64_t window_size_left;
     int64_t window_size_right;
     double softcap;
+    Tensor key_scale;
+    Tensor value_scale;
 };
 DIOPI_OPTIONAL void paged_attention_var_len(const PagedAttentionVarLenArgs& args);
 
@@ -104,6 +106,9 @@ struct FusedExpertsArgs {
     Tensor down_bias;
     Tensor expert_map;
     std::string_view activation;
+    Tensor gate_up_scale;
+    Tensor down_scale;
+    int64_t block;
 };
 DIOPI_OPTIONAL void fused_experts(const FusedExpertsArgs& args);
 

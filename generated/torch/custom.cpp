@@ -4119,28 +4119,33 @@ struct PagedAttentionVarLen {
                      const at::Tensor& query_start_loc, const at::Tensor& seq_lens,
                      const std::optional<at::Tensor>& alibi_slopes, const std::optional<at::Tensor>& sinks,
                      double softmax_scale, bool is_causal, int64_t window_size_left, int64_t window_size_right,
-                     double softcap) {}
+                     double softcap, const std::optional<at::Tensor>& key_scale,
+                     const std::optional<at::Tensor>& value_scale) {}
 
     static void run(const at::Tensor& out, const std::optional<at::Tensor>& softmax_lse, const at::Tensor& query,
                     const at::Tensor& key_cache, const at::Tensor& value_cache, const at::Tensor& block_table,
                     const at::Tensor& query_start_loc, const at::Tensor& seq_lens,
                     const std::optional<at::Tensor>& alibi_slopes, const std::optional<at::Tensor>& sinks,
                     double softmax_scale, bool is_causal, int64_t window_size_left, int64_t window_size_right,
-                    double softcap) {
+                    double softcap, const std::optional<at::Tensor>& key_scale,
+                    const std::optional<at::Tensor>& value_scale) {
         Call call(out);
         const Written out_written(call, out);
         const Written softmax_lse_written(call, softmax_lse);
         const Input query_read(call, query);
-        const Input key_cache_read(call, key_cache);
-        const Input value_cache_read(call, value_cache);
+        const Input key_cache_read(call, key_cache, kAnyDtype | kFloat8);
+        const Input value_cache_read(call, value_cache, kAnyDtype | kFloat8);
         const Input block_table_read(call, block_table);
         const Input query_start_loc_read(call, query_start_loc);
         const Input seq_lens_read(call, seq_lens);
         const OptionalInput alibi_slopes_read(call, alibi_slopes);
         const OptionalInput sinks_read(call, sinks);
+        const OptionalInput key_scale_read(call, key_scale);
+        const OptionalInput value_scale_read(call, value_scale);
         call("diopiPagedAttentionVarLen", diopiPagedAttentionVarLen, out_written, softmax_lse_written, query_read,
              key_cache_read, value_cache_read, block_table_read, query_start_loc_read, seq_lens_read, alibi_slopes_read,
-             sinks_read, softmax_scale, is_causal, window_size_left, window_size_right, softcap);
+             sinks_read, softmax_scale, is_causal, window_size_left, window_size_right, softcap, key_scale_read,
+             value_scale_read);
     }
 };
 
@@ -4200,8 +4205,8 @@ struct ReshapeAndCache {
         Call call(key_cache);
         const Written key_cache_written(call, key_cache);
         const Written value_cache_written(call, value_cache);
-        const Input key_read(call, key);
-        const Input value_read(call, value);
+        const Input key_read(call, key, kFloat16 | kBfloat16 | kFloat32 | kFloat8);
+        const Input value_read(call, value, kAnyDtype | kFloat8);
         const Input slot_mapping_read(call, slot_mapping);
         call("diopiReshapeAndCache", diopiReshapeAndCache, key_cache_written, value_cache_written, key_read, value_read,
              slot_mapping_read);
@@ -4267,7 +4272,9 @@ struct FusedExperts {
     static at::Tensor make(const at::Tensor& input, const at::Tensor& gate_up_weight, const at::Tensor& down_weight,
                            const at::Tensor& weights, const at::Tensor& experts,
                            const std::optional<at::Tensor>& gate_up_bias, const std::optional<at::Tensor>& down_bias,
-                           const std::optional<at::Tensor>& expert_map, std::string_view activation) {
+                           const std::optional<at::Tensor>& expert_map, std::string_view activation,
+                           const std::optional<at::Tensor>& gate_up_scale, const std::optional<at::Tensor>& down_scale,
+                           int64_t block) {
         at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
@@ -4275,21 +4282,25 @@ struct FusedExperts {
     static at::Tensor run(const at::Tensor& input, const at::Tensor& gate_up_weight, const at::Tensor& down_weight,
                           const at::Tensor& weights, const at::Tensor& experts,
                           const std::optional<at::Tensor>& gate_up_bias, const std::optional<at::Tensor>& down_bias,
-                          const std::optional<at::Tensor>& expert_map, std::string_view activation) {
+                          const std::optional<at::Tensor>& expert_map, std::string_view activation,
+                          const std::optional<at::Tensor>& gate_up_scale, const std::optional<at::Tensor>& down_scale,
+                          int64_t block) {
         Call call(input);
-        at::Tensor result_0 =
-            make(input, gate_up_weight, down_weight, weights, experts, gate_up_bias, down_bias, expert_map, activation);
+        at::Tensor result_0 = make(input, gate_up_weight, down_weight, weights, experts, gate_up_bias, down_bias,
+                                   expert_map, activation, gate_up_scale, down_scale, block);
         const Input input_read(call, input);
-        const Input gate_up_weight_read(call, gate_up_weight);
-        const Input down_weight_read(call, down_weight);
+        const Input gate_up_weight_read(call, gate_up_weight, kAnyDtype | kFloat8);
+        const Input down_weight_read(call, down_weight, kAnyDtype | kFloat8);
         const Input weights_read(call, weights);
         const Input experts_read(call, experts);
         const OptionalInput gate_up_bias_read(call, gate_up_bias);
         const OptionalInput down_bias_read(call, down_bias);
         const OptionalInput expert_map_read(call, expert_map);
+        const OptionalInput gate_up_scale_read(call, gate_up_scale);
+        const OptionalInput down_scale_read(call, down_scale);
         call("diopiFusedExperts", diopiFusedExperts, handle(result_0), input_read, gate_up_weight_read,
              down_weight_read, weights_read, experts_read, gate_up_bias_read, down_bias_read, expert_map_read,
-             std::string(activation).c_str());
+             std::string(activation).c_str(), gate_up_scale_read, down_scale_read, block);
         return result_0;
     }
 };
@@ -5118,7 +5129,7 @@ TORCH_LIBRARY_FRAGMENT(diopi, library) {
         "paged_attention_var_len(Tensor(a!) out, Tensor(b!)? softmax_lse, Tensor query, Tensor key_cache, Tensor "
         "value_cache, Tensor block_table, Tensor query_start_loc, Tensor seq_lens, Tensor? alibi_slopes, Tensor? "
         "sinks, float softmax_scale, bool is_causal=True, int window_size_left=-1, int window_size_right=-1, "
-        "float softcap=0) -> ()");
+        "float softcap=0, Tensor? key_scale=None, Tensor? value_scale=None) -> ()");
     library.def(
         "merge_attention_states(Tensor(a!)? out_lse, Tensor prefix_output, Tensor prefix_lse, Tensor "
         "suffix_output, Tensor suffix_lse) -> Tensor");
@@ -5137,8 +5148,8 @@ TORCH_LIBRARY_FRAGMENT(diopi, library) {
         "renormalize=False, int num_groups=1, int top_groups=1, float scaling=1) -> Tensor");
     library.def(
         "fused_experts(Tensor input, Tensor gate_up_weight, Tensor down_weight, Tensor weights, Tensor experts, "
-        "Tensor? gate_up_bias=None, Tensor? down_bias=None, Tensor? expert_map=None, str activation=\"silu\") -> "
-        "Tensor");
+        "Tensor? gate_up_bias=None, Tensor? down_bias=None, Tensor? expert_map=None, str activation=\"silu\", "
+        "Tensor? gate_up_scale=None, Tensor? down_scale=None, int block=128) -> Tensor");
     library.def("grouped_gemm(Tensor(a!) out, Tensor input, Tensor weight, Tensor? bias, Tensor group_ends) -> ()");
     library.def(
         "residual_rms_norm(Tensor(a!)? residual, Tensor input, Tensor? weight=None, float eps=1e-06, float "

@@ -15,7 +15,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_diopiPagedAttentionVarLen(void* handle, const T
                                                            TVMFFIAny* result) {
     return ffi::guarded(ffi::name_of(ffi::Function::kPagedAttentionVarLen), [&] {
         using Operator = decltype(&diopiPagedAttentionVarLen);
-        ffi::Call call(ffi::Function::kPagedAttentionVarLen, handle, args, arity, 15, result);
+        ffi::Call call(ffi::Function::kPagedAttentionVarLen, handle, args, arity, 17, result);
         const auto out = call.tensor(0, "out");
         const auto softmax_lse = call.tensor(1, "softmax_lse");
         const auto query = call.tensor(2, "query");
@@ -31,8 +31,11 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_diopiPagedAttentionVarLen(void* handle, const T
         const auto window_size_left = call.number<int64_t>(12, "window_size_left");
         const auto window_size_right = call.number<int64_t>(13, "window_size_right");
         const auto softcap = call.number<double>(14, "softcap");
+        const auto key_scale = call.tensor(15, "key_scale");
+        const auto value_scale = call.tensor(16, "value_scale");
         call.run<Operator>(out, softmax_lse, query, key_cache, value_cache, block_table, query_start_loc, seq_lens,
-                           alibi_slopes, sinks, softmax_scale, is_causal, window_size_left, window_size_right, softcap);
+                           alibi_slopes, sinks, softmax_scale, is_causal, window_size_left, window_size_right, softcap,
+                           key_scale, value_scale);
     });
 }
 
@@ -128,7 +131,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_diopiFusedExperts(void* handle, const TVMFFIAny
                                                    TVMFFIAny* result) {
     return ffi::guarded(ffi::name_of(ffi::Function::kFusedExperts), [&] {
         using Operator = decltype(&diopiFusedExperts);
-        ffi::Call call(ffi::Function::kFusedExperts, handle, args, arity, 10, result);
+        ffi::Call call(ffi::Function::kFusedExperts, handle, args, arity, 13, result);
         const auto input = call.tensor(0, "input");
         const auto gate_up_weight = call.tensor(1, "gate_up_weight");
         const auto down_weight = call.tensor(2, "down_weight");
@@ -138,9 +141,12 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_diopiFusedExperts(void* handle, const TVMFFIAny
         const auto down_bias = call.tensor(6, "down_bias");
         const auto expert_map = call.tensor(7, "expert_map");
         const ffi::Text activation(call.argument(8, "activation"));
-        const auto out = call.tensor(9, "out");
+        const auto gate_up_scale = call.tensor(9, "gate_up_scale");
+        const auto down_scale = call.tensor(10, "down_scale");
+        const auto block = call.number<int64_t>(11, "block");
+        const auto out = call.tensor(12, "out");
         call.run<Operator>(out, input, gate_up_weight, down_weight, weights, experts, gate_up_bias, down_bias,
-                           expert_map, activation);
+                           expert_map, activation, gate_up_scale, down_scale, block);
     });
 }
 

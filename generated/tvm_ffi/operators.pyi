@@ -11340,6 +11340,8 @@ class Operators:
         window_size_left: int = -1,
         window_size_right: int = -1,
         softcap: float = 0,
+        key_scale: Tensor | None = None,
+        value_scale: Tensor | None = None,
     ) -> None:
         """Attention of the new tokens of several requests, one or many of each, to keys and values in blocks of a cache
         that holds the new ones already.
@@ -11351,9 +11353,9 @@ class Operators:
             written; the rest stays as it was.
         query: Queries of the new tokens, [tokens, heads, head_size]: request after request. Dtype: float16, bfloat16,
             float32. Shape: [T, H, D].
-        key_cache: Keys, [blocks, block_size, kv_heads, head_size] with any strides. Dtype: same(query). Shape: [N, S,
-            K, D].
-        value_cache: Values, [blocks, block_size, kv_heads, value_head_size] with any strides. Dtype: same(query).
+        key_cache: Keys, [blocks, block_size, kv_heads, head_size] with any strides. Dtype: one_of(query,
+            float8_e4m3fn, float8_e5m2). Shape: [N, S, K, D].
+        value_cache: Values, [blocks, block_size, kv_heads, value_head_size] with any strides. Dtype: same(key_cache).
             Shape: [N, S, K, V].
         block_table: Blocks of each request in order, [requests or more, blocks]; entries behind the last one that its
             length needs are not read. Dtype: index. Shape: [Q, B].
@@ -11372,6 +11374,10 @@ class Operators:
             it as 0. Default: -1.
         softcap: Scores become softcap * tanh(score / softcap), before the bias; 0 leaves them as they are. Default:
             0.
+        key_scale: Factor on all cached keys, for caches of float8; null for 1. Dtype: float32. Shape: [1]. May be
+            null. Default: null.
+        value_scale: Factor on all cached values, for caches of float8; null for 1. Dtype: float32. Shape: [1]. May be
+            null. Default: null.
 
         softmax_scale.range: softmax_scale is above -inf and below inf (else diopiErrorOccurred).
         window_size_left.range: window_size_left is at least -1 (else diopiErrorOccurred).
@@ -11452,7 +11458,8 @@ class Operators:
             they are. Dtype: same(key). Shape: [N, S, H, D]. Only a part is written; the rest stays as it was.
         value_cache: Values, [blocks, block_size, kv_heads, value_head_size], which may interleave with the keys in
             memory. Dtype: same(key). Shape: [N, S, H, V]. Only a part is written; the rest stays as it was.
-        key: Keys of the tokens, [tokens, kv_heads, head_size]. Dtype: float16, bfloat16, float32. Shape: [T, H, D].
+        key: Keys of the tokens, [tokens, kv_heads, head_size]. Dtype: float16, bfloat16, float32, float8. Shape: [T,
+            H, D].
         value: Values of the tokens, [tokens, kv_heads, value_head_size]. Dtype: same(key). Shape: [T, H, V].
         slot_mapping: Slot of each token, block * block_size + offset, each at most once; tokens of slot -1 are left
             out, and so are those behind the last entry. Dtype: index. Shape: [M].
@@ -11548,6 +11555,9 @@ class Operators:
         down_bias: Tensor | None = None,
         expert_map: Tensor | None = None,
         activation: str = "silu",
+        gate_up_scale: Tensor | None = None,
+        down_scale: Tensor | None = None,
+        block: int = 128,
         *,
         out: T | None = None,
     ) -> T:
@@ -11556,8 +11566,9 @@ class Operators:
         out (result): Weighted sums, [tokens, hidden_size]. Dtype: same(input). Shape: same(input).
         input: Hidden states, [tokens, hidden_size]. Dtype: float16, bfloat16, float32. Shape: [T, H].
         gate_up_weight: Rows of the gates, then rows of the values that they multiply, [experts, 2 *
-            intermediate_size, hidden_size]. Dtype: same(input). Shape: [E, 2 * I, H].
-        down_weight: Projection back, [experts, hidden_size, intermediate_size]. Dtype: same(input). Shape: [E, H, I].
+            intermediate_size, hidden_size]. Dtype: one_of(input, float8_e4m3fn, float8_e5m2). Shape: [E, 2 * I, H].
+        down_weight: Projection back, [experts, hidden_size, intermediate_size]. Dtype: same(gate_up_weight). Shape:
+            [E, H, I].
         weights: Weights of the experts of each token, [tokens, top_k]. Dtype: float32. Shape: [T, K].
         experts: Experts of each token, [tokens, top_k]; a negative one is left out. Dtype: index. Shape: [T, K].
         gate_up_bias: Added to the first projection; null adds nothing. Dtype: same(input). Shape: [E, 2 * I]. May be
@@ -11567,7 +11578,16 @@ class Operators:
         expert_map: Number on this device of each expert, -1 for those of other devices, which are left out; null if
             all are here. Dtype: index. Shape: [G]. May be null. Default: null.
         activation: Activation of the gates. One of silu, gelu, gelu_tanh. Default: 'silu'.
+        gate_up_scale: Factor on the weights of the first projection, for float8: of each expert, [experts, 1, 1], of
+            each of its rows, [experts, 2 * intermediate_size, 1], or of each square block, [experts, 2 *
+            intermediate_size / block, hidden_size / block]; null for 1. Dtype: float32. Shape: one_of(list(E, 1, 1),
+            list(E, 2 * I, 1), list(E, ceil_div(2 * I, block), ceil_div(H, block))). May be null. Default: null.
+        down_scale: Factor on the weights of the second projection, as of the first. Dtype: float32. Shape:
+            one_of(list(E, 1, 1), list(E, H, 1), list(E, ceil_div(H, block), ceil_div(I, block))). May be null.
+            Default: null.
+        block: Rows and columns of a block of scales; the last one may have fewer. Default: 128.
 
+        block.range: block is at least 1 (else diopiErrorOccurred).
         C1: every expert is one of the weights, or of expert_map (else diopiErrorOccurred).
         C2: every number of expert_map is one of the weights (else diopiErrorOccurred).
         """

@@ -87,7 +87,8 @@ def _attention(a: Arguments) -> dict[str, Any]:
         q = a.query[start:end].transpose(0, 1)
         k, v = (
             cache[a.block_table[request]].flatten(0, 1)[:length].repeat_interleave(len(q) // cache.shape[2], 1)
-            for cache in (a.key_cache, a.value_cache)
+            * (1 if scale is None else scale)
+            for cache, scale in ((a.key_cache, a.key_scale), (a.value_cache, a.value_scale))
         )
         k, v = k.transpose(0, 1), v.transpose(0, 1)
         position, key = torch.arange(length - (end - start), length)[:, None], torch.arange(length)
@@ -146,7 +147,15 @@ def _gating(a: Arguments) -> dict[str, Any]:
 
 def _experts(a: Arguments) -> dict[str, Any]:
     """All experts of all tokens, by batched products, and a mask of those that count."""
-    first = torch.einsum("th,eih->tei", a.input, a.gate_up_weight)
+
+    def dequantized(weight: Any, scale: Any) -> Any:
+        return (
+            weight
+            if scale is None
+            else torch.stack([_dequantized(*one, a.block) for one in zip(weight, scale, strict=True)])
+        )
+
+    first = torch.einsum("th,eih->tei", a.input, dequantized(a.gate_up_weight, a.gate_up_scale))
     first = first if a.gate_up_bias is None else first + a.gate_up_bias
     gate, up = first.chunk(2, -1)
     activations = {
@@ -154,7 +163,9 @@ def _experts(a: Arguments) -> dict[str, Any]:
         "gelu": F.gelu,
         "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
     }
-    second = torch.einsum("tei,ehi->teh", activations[a.activation](gate) * up, a.down_weight)
+    second = torch.einsum(
+        "tei,ehi->teh", activations[a.activation](gate) * up, dequantized(a.down_weight, a.down_scale)
+    )
     second = second if a.down_bias is None else second + a.down_bias
     local = a.experts if a.expert_map is None else torch.where(a.experts < 0, -1, a.expert_map[a.experts.clamp(min=0)])
     factors = torch.zeros(len(a.input), len(a.down_weight) + 1, dtype=torch.float64)
@@ -258,19 +269,20 @@ def _float8(a: Arguments) -> dict[str, Any]:
     return {"out": (a.input / a.scale).clamp(-largest, largest)}
 
 
+def _dequantized(values: Any, scale: Any, rows: int, columns: int = 0) -> Any:
+    """Values times scales, one for each tile of rows and columns, or of rows squared."""
+    full = scale.expand(1, 1) if scale.numel() == 1 else scale
+    if full.dim() > 1 and full.shape[-2] not in (1, values.shape[-2]):
+        full = full.repeat_interleave(rows, -2)[..., : values.shape[-2], :]
+    if full.shape[-1] > 1:
+        full = full.repeat_interleave(columns or rows, -1)[..., : values.shape[-1]]
+    return values * full
+
+
 def _float8_linear(a: Arguments) -> dict[str, Any]:
-    """The layer of dequantized operands: each scale stands for the elements of its tile."""
-
-    def dequantized(values: Any, scale: Any, rows: int) -> Any:
-        full = scale.expand(1, 1) if scale.numel() == 1 else scale
-        if full.dim() > 1 and full.shape[-2] not in (1, values.shape[-2]):
-            full = full.repeat_interleave(rows, -2)[..., : values.shape[-2], :]
-        if full.shape[-1] > 1:
-            full = full.repeat_interleave(a.block, -1)[..., : values.shape[-1]]
-        return values * full
-
-    x = dequantized(a.input, a.input_scale, 1)
-    return {"out": F.linear(x, dequantized(a.weight, a.weight_scale, a.block), a.bias)}
+    """The layer of dequantized operands."""
+    x = _dequantized(a.input, a.input_scale, 1, a.block)
+    return {"out": F.linear(x, _dequantized(a.weight, a.weight_scale, a.block), a.bias)}
 
 
 def _sharded(a: Arguments) -> dict[str, Any]:

@@ -42,6 +42,7 @@ def test_the_table_has_every_file_that_names_a_dtype(section: str) -> None:
         if path.suffix in SUFFIXES
         and "build" not in path.parts
         and path.name != "operators.pyi"
+        and "ops" not in path.parts  # operators name dtypes in their own entries, as the page says
         and re.search(NAMES[section], path.read_text(encoding="utf-8"))
     }
     page = (ROOT / "docs/adding-a-dtype.md").read_text(encoding="utf-8")

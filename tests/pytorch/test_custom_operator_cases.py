@@ -44,10 +44,17 @@ def test_values(droplet: torch.device, name: str) -> None:
     assert not said
 
 
+def is_float8(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.dtype in (torch.float8_e4m3fn, torch.float8_e5m2)
+
+
 @pytest.mark.parametrize("name", CUSTOMS)
 def test_schemas(droplet: torch.device, name: str) -> None:
     """Written and shared memory as the schema declares it."""
-    call = calls_of(name, droplet)[0]
+    calls = [one for one in calls_of(name, droplet) if not any(map(is_float8, one.arguments))]
+    if not calls:
+        pytest.skip("PyTorch compares tensors before and after a call, and has no comparison of float8")
+    call = calls[0]
     torch.library.opcheck(call.operator, tuple(call.arguments), test_utils="test_schema")
 
 

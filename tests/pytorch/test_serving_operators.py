@@ -297,6 +297,49 @@ def test_rows_of_a_sharded_vocabulary(droplet: torch.device) -> None:
     assert torch.equal(out.cpu(), torch.stack([torch.zeros(3), table[0], table[4], torch.zeros(3)]).view(2, 2, 3))
 
 
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])
+def test_a_cache_of_float8(droplet: torch.device, dtype: torch.dtype) -> None:
+    """Keys and values are quantized with scales, written to a cache that vLLM allocates as bytes, and read."""
+    cache = torch.zeros(3, 4, 2, 2 * SIZE, dtype=torch.uint8)
+    query, key, value = (_random(TOKENS, 2, SIZE, seed=seed) for seed in (2, 3, 4))
+    scales = [torch.tensor([0.25]), torch.tensor([0.5])]
+    there = moved([query, key, value, *scales, torch.arange(TOKENS), torch.tensor([[0, 1]])], droplet)
+    starts, lengths = moved([torch.tensor([0, TOKENS]), torch.tensor([TOKENS])], droplet)
+    keys, values = cache.to(droplet).view(dtype).split(SIZE, -1)
+    out = torch.empty(TOKENS, 2, SIZE, device=droplet)
+
+    def step() -> None:
+        new = [torch.empty(TOKENS, 2, SIZE, device=droplet, dtype=dtype) for _ in range(2)]
+        torch.ops.diopi.quantize_float8(new[0], there[1], there[3])
+        torch.ops.diopi.quantize_float8(new[1], there[2], there[4])
+        torch.ops.diopi.reshape_and_cache(keys, values, *new, there[5])
+        options = (None, None, SIZE**-0.5, True, -1, -1, 0.0, there[3], there[4])
+        torch.ops.diopi.paged_attention_var_len(out, None, there[0], keys, values, there[6], starts, lengths, *options)
+
+    _native(step)
+    rounded = [(new / scale).to(dtype).float() * scale for new, scale in zip((key, value), scales, strict=True)]
+    q, k, v = (one.transpose(0, 1)[None] for one in (query, *rounded))
+    expected = F.scaled_dot_product_attention(q, k, v, is_causal=True)[0].transpose(0, 1)
+    torch.testing.assert_close(out.cpu(), expected)
+
+
+def test_experts_of_float8(droplet: torch.device) -> None:
+    x, ids = _random(TOKENS, 16), torch.tensor([[0, 2], [1, 0], [2, 1], [0, 1], [1, 2]])
+    first, second = ((_random(3, *size, seed=2) / 4).to(torch.float8_e4m3fn) for size in ((24, 16), (16, 12)))
+    rows, blocks = _random(3, 24, 1, seed=3).abs(), _random(3, 2, 2, seed=4).abs()
+    weights = _random(TOKENS, 2, seed=5).abs()
+    there = moved([x, first, second, weights, ids], droplet)
+    scales = moved([rows, blocks], droplet)
+    found = _native(lambda: torch.ops.diopi.fused_experts(*there, None, None, None, "silu", scales[0], scales[1], 8))
+    down = second.float() * blocks.repeat_interleave(8, 1).repeat_interleave(8, 2)[..., :12]
+    expected = torch.zeros_like(x)
+    for token in range(TOKENS):
+        for weight, expert in zip(weights[token], ids[token], strict=True):
+            gate, up = (x[token] @ (first[expert].float() * rows[expert]).T).chunk(2)
+            expected[token] += weight * ((F.silu(gate) * up) @ down[expert].T)
+    torch.testing.assert_close(found.cpu(), expected)
+
+
 def test_fake_results_have_sizes_and_dtypes(torch_droplet: Any) -> None:
     with FakeTensorMode():
         x = torch.empty(3, 8, device="droplet", dtype=torch.half)

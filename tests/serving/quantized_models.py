@@ -4,7 +4,7 @@ same."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +109,50 @@ def save_static_float8(base: Path, folder: Path) -> Any:
     return model
 
 
+def save_float8_experts(base: Path, folder: Path, strategy: str) -> Any:
+    """Writes a model whose experts have weights of float8 with a scale of each matrix ("tensor"), "channel" or "block"
+    of 32 by 32: those of channels as compressed-tensors, the others as fp8. Returns the dequantized model."""
+    model, tensors = _read(base)
+    skipped = [name for name, _ in linears(model)]
+    for layer, block in enumerate(model.model.layers):
+        gates, down = block.mlp.experts.gate_up_proj, block.mlp.experts.down_proj
+        skipped.append(f"model.layers.{layer}.mlp.gate")
+        for expert in range(len(down)):
+            matrices = {"gate_proj": gates.data[expert].chunk(2)[0], "up_proj": gates.data[expert].chunk(2)[1]}
+            for name, matrix in {**matrices, "down_proj": down.data[expert]}.items():
+                rows, columns = matrix.shape
+                side = {"tensor": (rows, columns), "channel": (1, columns), "block": (GROUP, GROUP)}[strategy]
+                tiles = matrix.unflatten(1, (-1, side[1])).unflatten(0, (-1, side[0]))
+                scale = tiles.abs().amax(dim=(1, 3), keepdim=True) / FLOAT8.max
+                values = (tiles / scale).to(torch.float8_e4m3fn)
+                matrix.copy_((values.float() * scale).flatten(2).flatten(0, 1))
+                path = f"model.layers.{layer}.mlp.experts.{expert}.{name}"
+                tensors[f"{path}.weight"] = values.flatten(2).flatten(0, 1)
+                suffix = "weight_scale_inv" if strategy == "block" else "weight_scale"
+                tensors[f"{path}.{suffix}"] = scale.flatten() if strategy == "tensor" else scale.flatten(1)
+    if strategy == "channel":
+        weights = {"num_bits": 8, "type": "float", "symmetric": True, "strategy": "channel"}
+        activations = {**weights, "strategy": "token", "dynamic": True}
+        _write(base, folder, tensors, "float-quantized", weights, activations, [*skipped, "lm_head"])
+        return model
+    config = {"quant_method": "fp8", "activation_scheme": "dynamic", "modules_to_not_convert": skipped}
+    _write_config(
+        base, folder, tensors, {**config, **({"weight_block_size": [GROUP] * 2} if strategy == "block" else {})}
+    )
+    return model
+
+
+def save_cache_scales(folder: Path) -> list[tuple[float, float]]:
+    """Adds scales of the caches of keys and values to a checkpoint of fp8; returns those of each layer."""
+    tensors = safetensors.torch.load_file(folder / "model.safetensors")
+    scales = [(0.03125 * (layer + 1), 0.0625 / (layer + 1)) for layer in range(tiny_models.SIZES["num_hidden_layers"])]
+    for layer, values in enumerate(scales):
+        for name, scale in zip(("k_scale", "v_scale"), values, strict=True):
+            tensors[f"model.layers.{layer}.self_attn.{name}"] = torch.tensor(scale)
+    safetensors.torch.save_file(tensors, folder / "model.safetensors")
+    return scales
+
+
 def _largest_weights(model: Any) -> dict[str, Tensor]:
     """The largest weight of each layer, and of those that vLLM computes as one, by name."""
     sizes = {name: module.weight.data.abs().max() for name, module in linears(model)}
@@ -197,14 +241,20 @@ def _read(base: Path) -> tuple[Any, dict[str, Tensor]]:
 
 
 def _write(
-    base: Path, folder: Path, tensors: dict[str, Tensor], form: str, weights: dict[str, Any], activations: Any
+    base: Path,
+    folder: Path,
+    tensors: dict[str, Tensor],
+    form: str,
+    weights: dict[str, Any],
+    activations: Any,
+    ignored: Sequence[str] = ("lm_head",),
 ) -> None:
     group = {"targets": ["Linear"], "weights": weights, "input_activations": activations}
     config = {
         "quant_method": "compressed-tensors",
         "format": form,
         "quantization_status": "compressed",
-        "ignore": ["lm_head"],
+        "ignore": [*ignored],
         "config_groups": {"group_0": group},
     }
     _write_config(base, folder, tensors, config)

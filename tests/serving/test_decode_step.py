@@ -16,14 +16,22 @@ SAMPLED = {"temperature": 0.9, "top_k": 20, "top_p": 0.9, "min_p": 0.01, "repeti
 """Parameters that the document names."""
 
 
-@pytest.mark.parametrize("sampling", [{}, SAMPLED], ids=["greedy", "sampled"])
+@pytest.mark.parametrize(
+    ("name", "sampling"),
+    [("llama", {}), ("llama", SAMPLED), ("qwen3_moe", {}), ("gemma2", {}), ("deepseek_v3", {})],
+    ids=["greedy", "sampled", "qwen3_moe", "gemma2", "deepseek_v3"],
+)
 def test_no_function_of_a_step_runs_on_the_host(
-    sampling: dict[str, Any], run: Callable[..., dict[str, Any]], models: Callable[[str], Path], tmp_path: Path
+    name: str,
+    sampling: dict[str, Any],
+    run: Callable[..., dict[str, Any]],
+    models: Callable[[str], Path],
+    tmp_path: Path,
 ) -> None:
     rounds: list[dict[str, Any]] = [
         {"prompts": PROMPTS, "sampling": {**sampling, "max_tokens": count}} for count in (4, 4, 20)
     ]
-    results = run(model=str(models("llama")), rounds=rounds, variables={"DIOPI_FALLBACK": "log"})
+    results = run(model=str(models(name)), rounds=rounds, variables={"DIOPI_FALLBACK": "log"})
     assert results["fallbacks"] == [{}, {}, {}]  # by PyTorch, without a kernel of the backend
     log = (tmp_path / "log").read_text()
     start, _, few, many = (

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import quantized_models
+import rounded_caches
 import tiny_models
 import torch
 
@@ -161,6 +162,93 @@ def test_quantized_weights(form: str, run: Run, llama: Path, tmp_path: Path) -> 
     model = getattr(quantized_models, f"save_{function}")(llama, tmp_path / form, *strategy)
     results = run(model=str(tmp_path / form), rounds=[{"prompts": prompts}])
     assert tokens(results) == tiny_models.greedy(model, prompts, 16)
+
+
+@pytest.mark.parametrize("strategy", ["tensor", "channel", "block"])
+def test_experts_of_float8(strategy: str, run: Run, models: Models, tmp_path: Path) -> None:
+    prompts = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
+    model = quantized_models.save_float8_experts(models("qwen3_moe"), tmp_path / strategy, strategy)
+    results = run(model=str(tmp_path / strategy), rounds=[{"prompts": prompts}])
+    dequantized = tiny_models.greedy(model, prompts, 16)
+    assert dequantized != expected(models("qwen3_moe"), prompts, 16)
+    assert tokens(results) == dequantized
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("llama", "fp8"), ("llama", "fp8_e5m2"), ("deepseek_v3", "fp8")])
+def test_caches_of_float8(name: str, dtype: str, run: Run, models: Models) -> None:
+    model, prompts = tiny_models.load(models(name)), [[1, 5, 9, 33, 7], LONG[0]]
+    engine = {"kv_cache_dtype": dtype, "max_num_batched_tokens": 16, "enable_chunked_prefill": True}
+    results = run(model=str(models(name)), engine=engine, rounds=[{"prompts": prompts}])
+    element = torch.float8_e5m2 if dtype == "fp8_e5m2" else torch.float8_e4m3fn
+    with rounded_caches.float8_caches(model, element, [(1.0, 1.0)] * 2):
+        rounded = tiny_models.greedy(model, prompts, 16)
+    assert rounded != tiny_models.greedy(model, prompts, 16)
+    assert tokens(results) == rounded
+
+
+def test_caches_of_float8_with_scales(run: Run, llama: Path, tmp_path: Path) -> None:
+    prompts = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
+    model = quantized_models.save_static_float8(llama, tmp_path / "scaled")
+    scales = quantized_models.save_cache_scales(tmp_path / "scaled")
+    results = run(model=str(tmp_path / "scaled"), engine={"kv_cache_dtype": "fp8"}, rounds=[{"prompts": prompts}])
+    with rounded_caches.float8_caches(model, torch.float8_e4m3fn, scales):
+        rounded = tiny_models.greedy(model, prompts, 16)
+    with rounded_caches.float8_caches(model, torch.float8_e4m3fn, [(1.0, 1.0)] * 2):
+        assert tiny_models.greedy(model, prompts, 16) != rounded
+    assert tokens(results) == rounded
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_a_device_sleeps(level: int, run: Run, llama: Path) -> None:
+    """Weights and caches leave the device; at level 2 the weights are loaded again."""
+    prompts = [[1, 5, 9, 33, 7], LONG[0]]
+    rounds = [{"prompts": prompts}, {"prompts": prompts, "sleep": level}]
+    results = run(model=str(llama), engine={"enable_sleep_mode": True}, rounds=rounds)
+    model = tiny_models.load(llama)
+    assert tokens(results) == tokens(results, 1) == tiny_models.greedy(model, prompts, 16)
+    assert [request["cached"] for request in results["rounds"][1]] == [0, 0]
+    weights = sum(parameter.nbytes for parameter in model.parameters())
+    awake, asleep, again = results["allocated"]
+    assert awake - asleep >= weights + results["cache"]
+    assert asleep < weights
+    assert again == awake
+
+
+def test_weights_are_loaded_again(run: Run, models: Models, llama: Path, tmp_path: Path) -> None:
+    """The weights of another checkpoint take the place of those that were served."""
+    model, prompts = tiny_models.load(llama), [[1, 5, 9, 33, 7], LONG[0]]
+    for parameter in model.parameters():
+        parameter.data.mul_(0.9)
+    model.save_pretrained(tmp_path / "other")
+    rounds = [{"prompts": prompts}, {"prompts": prompts, "reload": str(tmp_path / "other")}]
+    results = run(model=str(llama), engine={"enable_prefix_caching": False}, rounds=rounds)
+    assert tokens(results) == expected(llama, prompts, 16)
+    assert tokens(results, 1) == tiny_models.greedy(model, prompts, 16) != tokens(results)
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [("llama", "FULL_DECODE_ONLY"), ("llama", "FULL"), ("qwen3_moe", "FULL_DECODE_ONLY"), ("deepseek_v3", "FULL")],
+)
+def test_steps_are_captured(name: str, mode: str, run: Run, models: Models) -> None:
+    """Each step of decoding is a replay; one of three requests is padded to four."""
+    prompts = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3], [4, 3, 2]]
+    compilation = {"cudagraph_mode": mode, "cudagraph_capture_sizes": [1, 2, 4]}
+    rounds = [{"prompts": prompts[:2]}, {"prompts": prompts, "sampling": {"max_tokens": 8}}]
+    results = run(model=str(models(name)), engine={"compilation_config": compilation}, rounds=rounds)
+    assert results["graphs"] == {"compiled": 0, "captured": 3, "replayed": 15 + 7}
+    assert tokens(results) == expected(models(name), prompts[:2], 16)
+    assert tokens(results, 1) == expected(models(name), prompts, 8)
+
+
+@pytest.mark.parametrize(("mode", "backend"), [(3, "eager"), (2, "diopi")])
+def test_a_model_is_compiled(mode: int, backend: str, run: Run, llama: Path) -> None:
+    prompts = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
+    engine = {"compilation_config": {"mode": mode, "backend": backend}}
+    variables = {"VLLM_DISABLE_COMPILE_CACHE": "1"}
+    results = run(model=str(llama), engine=engine, rounds=[{"prompts": prompts}], variables=variables)
+    assert results["graphs"]["compiled"] > 0
+    assert tokens(results) == expected(llama, prompts, 16)
 
 
 def test_two_devices_share_the_layers(run: Run, llama: Path, tmp_path: Path) -> None:

@@ -41,9 +41,15 @@ def _with_sink(scores: Scores, sinks: Array) -> Scores:
     )
 
 
+def _scaled(call: Call, name: str) -> Array:
+    """A cache times its scale."""
+    cache, scale = call.wide(f"{name}_cache"), f"{name}_scale"
+    return cache * call.wide(scale) if call.has(scale) else cache
+
+
 @oracle("PagedAttentionVarLen")
 def _paged_attention(call: Call) -> Answer:
-    query, keys, cached = (call.wide(name) for name in ("query", "key_cache", "value_cache"))
+    query, keys, cached = call.wide("query"), _scaled(call, "key"), _scaled(call, "value")
     starts, lengths, table = (np.asarray(call[name]) for name in ("query_start_loc", "seq_lens", "block_table"))
     out = call.wide("out").copy()
     size, narrowed = np.abs(out), np.zeros(out.shape)

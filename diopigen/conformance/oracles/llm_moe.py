@@ -7,6 +7,7 @@ import numpy as np
 from diopigen.conformance.dtypes import Array
 from diopigen.conformance.oracles import Answer, Call, Expected, oracle
 from diopigen.conformance.oracles.llm_norm import ACTIVATIONS
+from diopigen.conformance.oracles.llm_quantized import spread
 from diopigen.conformance.products import product, size_of_product
 from diopigen.contract.dtypes import SMALLEST_NORMAL
 
@@ -42,9 +43,15 @@ def _topk_gating(call: Call) -> Answer:
     return {"weights": Expected(values, size, gating.shape[1]), "experts": Expected(experts)}
 
 
+def _scaled(call: Call, name: str) -> Array:
+    """The weights of a projection times their scales."""
+    weight, scale, block = call.wide(f"{name}_weight"), f"{name}_scale", int(call["block"])
+    return weight * spread(call.wide(scale), weight.shape, block, block) if call.has(scale) else weight
+
+
 @oracle("FusedExperts")
 def _fused_experts(call: Call) -> Answer:
-    x, first, second = (call.wide(name) for name in ("input", "gate_up_weight", "down_weight"))
+    x, first, second = call.wide("input"), _scaled(call, "gate_up"), _scaled(call, "down")
     weights, experts = call.wide("weights"), np.asarray(call["experts"])
     local = np.asarray(call["expert_map"]) if call.has("expert_map") else np.arange(len(first))
     first_bias = call.wide("gate_up_bias") if call.has("gate_up_bias") else np.zeros(first.shape[:2])

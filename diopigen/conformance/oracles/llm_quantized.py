@@ -103,18 +103,18 @@ def _quantize_float8(call: Call) -> Answer:
 @oracle("ScaledFloat8Linear")
 def _scaled_float8_linear(call: Call) -> Answer:
     x, weight, block = call.wide("input"), call.wide("weight"), int(call["block"])
-    x = x * _spread(call.wide("input_scale"), x.shape, 1, block)
-    weight = weight * _spread(call.wide("weight_scale"), weight.shape, block, block)
+    x = x * spread(call.wide("input_scale"), x.shape, 1, block)
+    weight = weight * spread(call.wide("weight_scale"), weight.shape, block, block)
     bias = call.wide("bias") if call.has("bias") else np.zeros(len(weight))
     size = size_of_product(x, weight.T)
     return {"out": Expected(product(x, weight.T) + bias, size + np.abs(bias), x.shape[-1] + 1)}
 
 
-def _spread(scale: Array, shape: tuple[int, ...], rows: int, columns: int) -> Array:
+def spread(scale: Array, shape: tuple[int, ...], rows: int, columns: int) -> Array:
     """The scale of each element of the last two dimensions of a shape: of all, of rows, or of blocks."""
     if scale.size == 1:
         return np.broadcast_to(scale.reshape(()), shape)
-    if len(shape) > 1 and scale.shape[-2] != shape[-2]:
+    if len(shape) > 1 and scale.shape[-2] not in (1, shape[-2]):
         scale = np.repeat(scale, rows, axis=-2)[..., : shape[-2], :]
     if scale.shape[-1] > 1:
         scale = np.repeat(scale, columns, axis=-1)[..., : shape[-1]]

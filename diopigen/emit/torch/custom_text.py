@@ -10,7 +10,8 @@ from diopigen.emit.escaping import c_string
 from diopigen.emit.torch.arguments import dtype_set
 from diopigen.emit.torch.custom import NUMBERS, Argument, Custom, Result
 from diopigen.emit.torch.custom_shapes import dtype_of
-from diopigen.ir.model import DtypeList
+from diopigen.ir.model import DtypeList, Function, Parameter
+from diopigen.spec.expression import Name, walk
 
 _INDENT = "    "
 
@@ -60,7 +61,25 @@ def _make(custom: Custom) -> list[str]:
     return [*_lines(head, items, " {", 1), *(_INDENT * 2 + line for line in body), f"{_INDENT}}}"]
 
 
-def _declared(one: Argument) -> tuple[list[str], str]:
+def _may_be_float8(function: Function, param: Parameter) -> bool:
+    """True if the list or the rule of a tensor's dtype, or of another that it names, has a dtype of one byte."""
+    if isinstance(param.dtype, DtypeList):
+        return not FLOAT8.isdisjoint(param.dtype.dtypes)
+    named = (
+        {one.name for one in walk(param.dtype.formula.expression) if isinstance(one, Name)} if param.dtype else set()
+    )
+    others = [one for one in function.params if one.name in named]
+    return not FLOAT8.isdisjoint(named) or any(_may_be_float8(function, one) for one in others)
+
+
+def _mask(function: Function, param: Parameter) -> str:
+    """The argument with the dtypes of a tensor. Most have the default set, and the library checks them."""
+    if not _may_be_float8(function, param):
+        return ""
+    return f", {dtype_set(param.dtype) if isinstance(param.dtype, DtypeList) else 'kAnyDtype | kFloat8'}"
+
+
+def _declared(function: Function, one: Argument) -> tuple[list[str], str]:
     """Statements that prepare an argument, and the expression for it."""
     param, name = one.param, one.name
     if param.type == "tensors":
@@ -72,9 +91,7 @@ def _declared(one: Argument) -> tuple[list[str], str]:
     if param.type == "tensor":
         kind = "OptionalInput" if param.nullable else "Input"
         word = f"{name}_read"
-        dtypes = param.dtype if isinstance(param.dtype, DtypeList) else None
-        # Others are of the set that is accepted unless one is named, and the library checks them.
-        mask = f", {dtype_set(dtypes)}" if dtypes and not FLOAT8.isdisjoint(dtypes.dtypes) else ""
+        mask = _mask(function, param)
         return [f"const {kind} {word}(call, {name}{mask});"], f"mutable_of({word})" if param.mutable else word
     if param.type == "sizes":
         return [], f"OptionalSizes({name})" if param.nullable else f"array_of({name})"
@@ -133,7 +150,7 @@ def _run(custom: Custom) -> list[str]:
             returned.append(f"result_{position}")
         position += 1
     for one in custom.arguments:
-        before, words[one.name] = _declared(one)
+        before, words[one.name] = _declared(function, one)
         body += before
     for param in custom.scratch:
         like, dtype = dtype_of(function, param)

@@ -43,10 +43,10 @@ extern "C" {
  *         written; the rest stays as it was.
  * @param[in] query Queries of the new tokens, [tokens, heads, head_size]: request after request. Dtype: float16,
  *         bfloat16, float32. Shape: [T, H, D].
- * @param[in] key_cache Keys, [blocks, block_size, kv_heads, head_size] with any strides. Dtype: same(query). Shape: [N,
- *         S, K, D].
- * @param[in] value_cache Values, [blocks, block_size, kv_heads, value_head_size] with any strides. Dtype: same(query).
- *         Shape: [N, S, K, V].
+ * @param[in] key_cache Keys, [blocks, block_size, kv_heads, head_size] with any strides. Dtype: one_of(query,
+ *         float8_e4m3fn, float8_e5m2). Shape: [N, S, K, D].
+ * @param[in] value_cache Values, [blocks, block_size, kv_heads, value_head_size] with any strides. Dtype:
+ *         same(key_cache). Shape: [N, S, K, V].
  * @param[in] block_table Blocks of each request in order, [requests or more, blocks]; entries behind the last one that
  *         its length needs are not read. Dtype: index. Shape: [Q, B].
  * @param[in] query_start_loc First token of each request, and behind the last one the number of tokens; tokens from
@@ -64,6 +64,10 @@ extern "C" {
  *         takes it as 0. Default: -1.
  * @param[in] softcap Scores become softcap * tanh(score / softcap), before the bias; 0 leaves them as they are.
  *         Default: 0.
+ * @param[in] key_scale Factor on all cached keys, for caches of float8; null for 1. Dtype: float32. Shape: [1]. May be
+ *         null. Default: null.
+ * @param[in] value_scale Factor on all cached values, for caches of float8; null for 1. Dtype: float32. Shape: [1]. May
+ *         be null. Default: null.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.1
  */
@@ -72,7 +76,8 @@ DIOPI_API diopiError_t diopiPagedAttentionVarLen(
     diopiConstTensorHandle_t key_cache, diopiConstTensorHandle_t value_cache, diopiConstTensorHandle_t block_table,
     diopiConstTensorHandle_t query_start_loc, diopiConstTensorHandle_t seq_lens, diopiConstTensorHandle_t alibi_slopes,
     diopiConstTensorHandle_t sinks, double softmax_scale, bool is_causal, int64_t window_size_left,
-    int64_t window_size_right, double softcap);
+    int64_t window_size_right, double softcap, diopiConstTensorHandle_t key_scale,
+    diopiConstTensorHandle_t value_scale);
 
 /**
  * @brief Attention to the keys of two sets, from the results of attention to each of them and the logarithms of their
@@ -136,8 +141,8 @@ DIOPI_API diopiError_t diopiComputeSlotMapping(diopiContextHandle_t ctx, diopiTe
  *         stay as they are. Dtype: same(key). Shape: [N, S, H, D]. Only a part is written; the rest stays as it was.
  * @param[in,out] value_cache Values, [blocks, block_size, kv_heads, value_head_size], which may interleave with the
  *         keys in memory. Dtype: same(key). Shape: [N, S, H, V]. Only a part is written; the rest stays as it was.
- * @param[in] key Keys of the tokens, [tokens, kv_heads, head_size]. Dtype: float16, bfloat16, float32. Shape: [T, H,
- *                D].
+ * @param[in] key Keys of the tokens, [tokens, kv_heads, head_size]. Dtype: float16, bfloat16, float32, float8. Shape:
+ *                [T, H, D].
  * @param[in] value Values of the tokens, [tokens, kv_heads, value_head_size]. Dtype: same(key). Shape: [T, H, V].
  * @param[in] slot_mapping Slot of each token, block * block_size + offset, each at most once; tokens of slot -1 are
  *         left out, and so are those behind the last entry. Dtype: index. Shape: [M].
@@ -224,15 +229,16 @@ DIOPI_API diopiError_t diopiTopkGating(diopiContextHandle_t ctx, diopiTensorHand
 /**
  * @brief Gated feed-forward layers of the experts of each token, and their weighted sum.
  * @note Source: Mixtral, Jiang et al. 2024; fused_experts of vLLM.
+ * @note block.range: block is at least 1 (else diopiErrorOccurred).
  * @note C1: every expert is one of the weights, or of expert_map (else diopiErrorOccurred).
  * @note C2: every number of expert_map is one of the weights (else diopiErrorOccurred).
  * @param[in] ctx Context of the call.
  * @param[out] out Weighted sums, [tokens, hidden_size]. Dtype: same(input). Shape: same(input).
  * @param[in] input Hidden states, [tokens, hidden_size]. Dtype: float16, bfloat16, float32. Shape: [T, H].
  * @param[in] gate_up_weight Rows of the gates, then rows of the values that they multiply, [experts, 2 *
- *         intermediate_size, hidden_size]. Dtype: same(input). Shape: [E, 2 * I, H].
- * @param[in] down_weight Projection back, [experts, hidden_size, intermediate_size]. Dtype: same(input). Shape: [E, H,
- *         I].
+ *         intermediate_size, hidden_size]. Dtype: one_of(input, float8_e4m3fn, float8_e5m2). Shape: [E, 2 * I, H].
+ * @param[in] down_weight Projection back, [experts, hidden_size, intermediate_size]. Dtype: same(gate_up_weight).
+ *         Shape: [E, H, I].
  * @param[in] weights Weights of the experts of each token, [tokens, top_k]. Dtype: float32. Shape: [T, K].
  * @param[in] experts Experts of each token, [tokens, top_k]; a negative one is left out. Dtype: index. Shape: [T, K].
  * @param[in] gate_up_bias Added to the first projection; null adds nothing. Dtype: same(input). Shape: [E, 2 * I]. May
@@ -242,6 +248,14 @@ DIOPI_API diopiError_t diopiTopkGating(diopiContextHandle_t ctx, diopiTensorHand
  * @param[in] expert_map Number on this device of each expert, -1 for those of other devices, which are left out; null
  *         if all are here. Dtype: index. Shape: [G]. May be null. Default: null.
  * @param[in] activation Activation of the gates. One of silu, gelu, gelu_tanh. Default: 'silu'.
+ * @param[in] gate_up_scale Factor on the weights of the first projection, for float8: of each expert, [experts, 1, 1],
+ *         of each of its rows, [experts, 2 * intermediate_size, 1], or of each square block, [experts, 2 *
+ *         intermediate_size / block, hidden_size / block]; null for 1. Dtype: float32. Shape: one_of(list(E, 1, 1),
+ *         list(E, 2 * I, 1), list(E, ceil_div(2 * I, block), ceil_div(H, block))). May be null. Default: null.
+ * @param[in] down_scale Factor on the weights of the second projection, as of the first. Dtype: float32. Shape:
+ *         one_of(list(E, 1, 1), list(E, H, 1), list(E, ceil_div(H, block), ceil_div(I, block))). May be null. Default:
+ *         null.
+ * @param[in] block Rows and columns of a block of scales; the last one may have fewer. Default: 128.
  * @return diopiSuccess, or the error that the call met.
  * @since 1.1
  */
@@ -250,7 +264,8 @@ DIOPI_API diopiError_t diopiFusedExperts(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t down_weight, diopiConstTensorHandle_t weights,
                                          diopiConstTensorHandle_t experts, diopiConstTensorHandle_t gate_up_bias,
                                          diopiConstTensorHandle_t down_bias, diopiConstTensorHandle_t expert_map,
-                                         const char* activation);
+                                         const char* activation, diopiConstTensorHandle_t gate_up_scale,
+                                         diopiConstTensorHandle_t down_scale, int64_t block);
 
 /**
  * @brief Product of each group of rows with a matrix of its own.

@@ -7,9 +7,18 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
-from vllm.v1.attention.backend import AttentionBackend, AttentionImpl, AttentionMetadataBuilder, AttentionType
+from vllm.v1.attention.backend import (
+    AttentionBackend,
+    AttentionCGSupport,
+    AttentionImpl,
+    AttentionMetadataBuilder,
+    AttentionType,
+)
 
 from . import functions
+
+FLOAT8 = {"fp8": torch.float8_e4m3fn, "fp8_e4m3": torch.float8_e4m3fn, "fp8_e5m2": torch.float8_e5m2}
+"""Caches of numbers of one byte, which vLLM allocates as uint8, by `kv_cache_dtype`."""
 
 
 class DiopiAttentionBackend(AttentionBackend):
@@ -17,7 +26,7 @@ class DiopiAttentionBackend(AttentionBackend):
 
     forward_includes_kv_cache_update: bool = False
     supported_dtypes: ClassVar[list[torch.dtype]] = [torch.float16, torch.bfloat16, torch.float32]
-    supported_kv_cache_dtypes: ClassVar[list[Any]] = ["auto", "float16", "bfloat16", "float32"]
+    supported_kv_cache_dtypes: ClassVar[list[Any]] = ["auto", "float16", "bfloat16", "float32", *FLOAT8]
 
     @staticmethod
     def get_name() -> str:
@@ -66,6 +75,8 @@ class DiopiMetadata:
 class DiopiMetadataBuilder(AttentionMetadataBuilder[DiopiMetadata]):
     """Takes from vLLM's description of a batch what the kernels read."""
 
+    _cudagraph_support: ClassVar[AttentionCGSupport] = AttentionCGSupport.ALWAYS
+
     def __init__(self, kv_cache_spec: Any, layer_names: list[str], vllm_config: Any, device: torch.device) -> None:
         super().__init__(kv_cache_spec, layer_names, vllm_config, device)
 
@@ -106,6 +117,7 @@ class DiopiAttention(AttentionImpl[DiopiMetadata]):
         self.head_size = head_size
         self.scale = float(scale)
         self.kv_cache_dtype = kv_cache_dtype
+        self.float8 = FLOAT8.get(kv_cache_dtype)
         self.kv_sharing_target_layer_name = kv_sharing_target_layer_name
         self.alibi_slopes = None if alibi_slopes is None else torch.tensor(alibi_slopes, dtype=torch.float32)
         self.window_size_left = -1 if sliding_window is None else sliding_window - 1
@@ -118,7 +130,11 @@ class DiopiAttention(AttentionImpl[DiopiMetadata]):
         """Writes the new keys and values, [tokens, kv_heads, head_size], to their slots."""
         keys, values = self._caches(kv_cache)
         tokens = slot_mapping.shape[0]
-        functions.reshape_and_cache(key[:tokens], value[:tokens], keys, values, slot_mapping)
+        key, value = key[:tokens], value[:tokens]
+        if self.float8 is not None:
+            key, _ = functions.quantize_float8(key, layer._k_scale, 0, self.float8)
+            value, _ = functions.quantize_float8(value, layer._v_scale, 0, self.float8)
+        functions.reshape_and_cache(key, value, keys, values, slot_mapping)
 
     def forward(
         self,
@@ -155,11 +171,14 @@ class DiopiAttention(AttentionImpl[DiopiMetadata]):
             is_causal=attn_metadata.is_causal,
             window_size_left=self.window_size_left,
             softcap=self.softcap,
+            key_scale=None if self.float8 is None else layer._k_scale.view(1),
+            value_scale=None if self.float8 is None else layer._v_scale.view(1),
         )
         return output
 
     def _caches(self, kv_cache: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values of [blocks, kv_heads, block_size, 2 * head_size], each [blocks, block_size, kv_heads,
         head_size]."""
-        keys, values = kv_cache.transpose(1, 2).split(self.head_size, dim=-1)
+        stored = kv_cache if self.float8 is None else kv_cache.view(self.float8)
+        keys, values = stored.transpose(1, 2).split(self.head_size, dim=-1)
         return keys, values

@@ -8,13 +8,15 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 from vllm.model_executor.layers.fused_moe import RoutedExperts
-from vllm.model_executor.layers.quantization import register_quantization_config
+from vllm.model_executor.layers.quantization import fp8, register_quantization_config
 from vllm.model_executor.layers.quantization.auto_awq import AutoAWQConfig, AutoAWQLinearMethod
 from vllm.model_executor.layers.quantization.auto_gptq import AutoGPTQConfig, AutoGPTQLinearMethod
-from vllm.model_executor.layers.quantization.fp8 import Fp8Config
+from vllm.model_executor.layers.quantization.compressed_tensors.compressed_tensors_moe import (
+    compressed_tensors_moe_w8a8_fp8,
+)
 from vllm.model_executor.layers.quantization.utils.gptq_utils import get_linear_quant_method
 
-from . import functions
+from . import experts, functions
 
 _TYPES = {bits: AutoGPTQConfig.TYPE_MAP[bits, True] for bits in (4, 8)}
 _DTYPES = [torch.float32, torch.float16, torch.bfloat16]
@@ -52,17 +54,15 @@ def _refuse_experts(layer: Any, prefix: str, form: str) -> None:
 
 
 def register() -> None:
-    """Registers the configurations in the place of vLLM's."""
+    """Registers the configurations in the place of vLLM's, and experts of float8, for which vLLM has no registry."""
+    fp8.Fp8MoEMethod = experts.DiopiFloat8Experts
+    compressed_tensors_moe_w8a8_fp8.CompressedTensorsW8A8Fp8MoEMethod = experts.DiopiCompressedFloat8Experts
 
     @register_quantization_config("fp8")
-    class DiopiFloat8Config(Fp8Config):
+    class DiopiFloat8Config(fp8.Fp8Config):
         @classmethod
         def get_supported_act_dtypes(cls) -> list[torch.dtype]:
             return _DTYPES
-
-        def get_quant_method(self, layer: Any, prefix: str) -> Any:
-            _refuse_experts(layer, prefix, "float8")
-            return super().get_quant_method(layer, prefix)
 
     @register_quantization_config("auto_gptq")
     class DiopiGPTQConfig(AutoGPTQConfig):

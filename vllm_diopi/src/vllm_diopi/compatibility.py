@@ -67,11 +67,12 @@ def slot_mapping_arguments(arguments: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def provide_streams(module: ModuleType) -> None:
-    """Lets the names of streams that the model runner reads from `torch.cuda` be those of the device's module.
+    """Lets the names of streams and graphs that the model runner reads from `torch.cuda` be those of the device's
+    module.
 
     The rest of `torch.cuda` stays as it is, so that `torch.cuda.is_available()` remains false.
     """
-    for name in ("Event", "Stream", "current_stream", "stream"):
+    for name in ("CUDAGraph", "Event", "Stream", "current_stream", "graph", "stream"):
         setattr(torch.cuda, name, getattr(module, name))
 
 

@@ -36,11 +36,13 @@ def paged_attention(
     is_causal: bool,
     window_size_left: int,
     softcap: float,
+    key_scale: Tensor | None = None,
+    value_scale: Tensor | None = None,
 ) -> None:
     """Writes the attention of the new tokens of each request to its blocks, [tokens, heads, value_head_size].
 
     `query` is [tokens, heads, head_size], request after request; the caches are [blocks, block_size, kv_heads,
-    head_size]; a window of -1 and a cap of 0 mean none.
+    head_size], for float8 with scales [1]; a window of -1 and a cap of 0 mean none.
     """
     _operators.paged_attention_var_len(
         out,
@@ -58,6 +60,8 @@ def paged_attention(
         window_size_left,
         -1,
         softcap,
+        key_scale,
+        value_scale,
     )
 
 
@@ -100,10 +104,12 @@ def topk_experts(
     renormalize: bool,
     bias: Tensor | None,
     scale: float,
+    groups: int = 1,
+    top_groups: int = 1,
 ) -> None:
     """Writes the weights, float32 [tokens, top_k], and numbers of the best experts by `gating` [tokens, experts]. A
-    bias counts in the choice, not in the weights."""
-    values = _operators.topk_gating(ids, gating, bias, ids.shape[1], scoring, renormalize, 1, 1, scale)
+    bias counts in the choice, not in the weights; of neighbouring experts in `groups` those of the best are chosen."""
+    values = _operators.topk_gating(ids, gating, bias, ids.shape[1], scoring, renormalize, groups, top_groups, scale)
     weights.copy_(values)
 
 
@@ -117,12 +123,17 @@ def fused_experts(
     down_bias: Tensor | None,
     expert_map: Tensor | None,
     activation: str,
+    gate_up_scale: Tensor | None = None,
+    down_scale: Tensor | None = None,
+    block: int = 128,
 ) -> Tensor:
     """Returns the weighted sums of the results of each token's experts, [tokens, hidden_size]. Weights of the experts
-    are [experts, 2 * intermediate_size, hidden_size] and [experts, hidden_size, intermediate_size]; `expert_map` has
-    the number of each expert on this device, -1 for those of others."""
+    are [experts, 2 * intermediate_size, hidden_size] and [experts, hidden_size, intermediate_size], for float8 with
+    scales of experts, rows or square blocks; `expert_map` has the number of each expert on this device, -1 for those
+    of others."""
+    scales = gate_up_scale, down_scale, block
     out: Tensor = _operators.fused_experts(
-        input, gate_up, down, weights, ids, gate_up_bias, down_bias, expert_map, activation
+        input, gate_up, down, weights, ids, gate_up_bias, down_bias, expert_map, activation, *scales
     )
     return out
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from vllm.v1.attention.backend import MLAAttentionImpl
 
 from . import functions
-from .attention import DiopiAttentionBackend, DiopiMetadata, DiopiMetadataBuilder
+from .attention import FLOAT8, DiopiAttentionBackend, DiopiMetadata, DiopiMetadataBuilder
 
 
 class DiopiLatentBackend(DiopiAttentionBackend):
@@ -70,16 +70,22 @@ class DiopiLatentAttention(MLAAttentionImpl[DiopiLatentMetadata]):
         self.head_size = head_size
         self.scale = float(scale)
         self.latent_size = more["kv_lora_rank"]
+        self.float8 = FLOAT8.get(more.get("kv_cache_dtype", "auto"))
         sliding_window = more.get("sliding_window")
         self.window_size_left = -1 if sliding_window is None else sliding_window - 1
 
     def do_kv_cache_update(
-        self, latent: Tensor, rotary: Tensor, kv_cache: Tensor, slots: Tensor, dtype: str, scale: Tensor
+        self, latent: Tensor, rotary: Tensor, kv_cache: Tensor, slots: Tensor, dtype: str, scale: Tensor, *_: bool
     ) -> None:
-        """Writes the new vectors, [tokens, latent_size] and [tokens, 1, rotary_size], to their slots."""
-        tokens, cache = slots.shape[0], kv_cache.unsqueeze(2)
+        """Writes the new vectors, [tokens, latent_size] and [tokens, 1, rotary_size], to their slots. From 0.33 on vLLM
+        says whether the scale is 1."""
+        tokens, cache = slots.shape[0], self._cache(kv_cache)
         first, second = cache.split([self.latent_size, self.head_size - self.latent_size], dim=-1)
-        functions.reshape_and_cache(latent[:tokens].unsqueeze(1), rotary[:tokens], first, second, slots)
+        latent, rotary = latent[:tokens].unsqueeze(1), rotary[:tokens]
+        if self.float8 is not None:
+            latent, _ = functions.quantize_float8(latent, scale, 0, self.float8)
+            rotary, _ = functions.quantize_float8(rotary, scale, 0, self.float8)
+        functions.reshape_and_cache(latent, rotary, first, second, slots)
 
     def forward_mqa(
         self, q: Any, kv_cache: Tensor, attn_metadata: DiopiLatentMetadata, layer: Any
@@ -87,7 +93,8 @@ class DiopiLatentAttention(MLAAttentionImpl[DiopiLatentMetadata]):
         """Returns [tokens, heads, latent_size]; queries are [tokens, heads, latent_size + rotary_size]."""
         query = torch.cat(q, dim=-1) if isinstance(q, tuple) else q
         output = query.new_empty((*query.shape[:2], self.latent_size))
-        keys = kv_cache.unsqueeze(2)
+        keys = self._cache(kv_cache)
+        scale = None if self.float8 is None else layer._k_scale.view(1)
         functions.paged_attention(
             query,
             keys,
@@ -102,5 +109,11 @@ class DiopiLatentAttention(MLAAttentionImpl[DiopiLatentMetadata]):
             is_causal=attn_metadata.is_causal,
             window_size_left=self.window_size_left,
             softcap=0.0,
+            key_scale=scale,
+            value_scale=scale,
         )
         return output, None
+
+    def _cache(self, kv_cache: Tensor) -> Tensor:
+        """Vectors of [blocks, block_size, size] as keys of one head, [blocks, block_size, 1, size]."""
+        return (kv_cache if self.float8 is None else kv_cache.view(self.float8)).unsqueeze(2)

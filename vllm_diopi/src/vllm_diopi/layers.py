@@ -19,13 +19,14 @@ def register() -> None:
     from vllm.model_executor.kernels import linear
     from vllm.model_executor.kernels.linear import register_linear_kernel
     from vllm.model_executor.layers import activation, layernorm
+    from vllm.model_executor.layers.fused_moe.router import grouped_topk_router
     from vllm.model_executor.layers.fused_moe.unquantized_fused_moe_method import UnquantizedFusedMoEMethod
     from vllm.model_executor.layers.quantization.input_quant_fp8 import QuantFP8
     from vllm.model_executor.layers.rotary_embedding.base import RotaryEmbedding
     from vllm.model_executor.layers.vocab_parallel_embedding import UnquantizedEmbeddingMethod, VocabParallelEmbedding
     from vllm.platforms import PlatformEnum
 
-    from . import checkpoints, quantized
+    from . import checkpoints, experts, quantized
 
     @layernorm.RMSNorm.register_oot
     class DiopiRMSNorm(layernorm.RMSNorm):
@@ -73,19 +74,7 @@ def register() -> None:
             shared_experts_input: Tensor | None,
         ) -> Tensor:
             """Returns the weighted sums of the experts' results; vLLM computes shared experts outside."""
-            if layer.apply_router_weight_on_input:
-                raise NotImplementedError("experts that weight their inputs are not supported")
-            return functions.fused_experts(
-                x,
-                layer.w13_weight,
-                layer.w2_weight,
-                topk_weights,
-                topk_ids,
-                layer.w13_bias if self.moe.has_bias else None,
-                layer.w2_bias if self.moe.has_bias else None,
-                layer.expert_map,
-                layer.activation.value,
-            )
+            return experts.apply(self, layer, x, topk_weights, topk_ids)
 
     @QuantFP8.register_oot
     class DiopiQuantFP8(QuantFP8):
@@ -116,6 +105,7 @@ def register() -> None:
     register_linear_kernel(quantized.DiopiFloat8Linear, PlatformEnum.OOT, "fp8")
     # Those of blocks have no function that registers them.
     linear._POSSIBLE_FP8_BLOCK_KERNELS[PlatformEnum.OOT] = [quantized.DiopiFloat8Linear]
+    grouped_topk_router.grouped_topk = _grouped_topk  # the router calls it by this name, not a layer
     checkpoints.register()
     _define_operators()
 
@@ -137,6 +127,8 @@ def _define_operators() -> None:
     router.define(f"topk_sigmoid({arguments}, float scale, Tensor? is_padding) -> ()")
     router.impl("topk_softmax", _topk_softmax, "PrivateUse1")
     router.impl("topk_sigmoid", _topk_sigmoid, "PrivateUse1")
+    common.define("weak_ref_tensor(Tensor input) -> Tensor")
+    common.impl("weak_ref_tensor", Tensor.detach, "PrivateUse1")
     common.define("static_scaled_fp8_quant(Tensor(a!) out, Tensor input, Tensor scale, int[]? group_shape=None) -> ()")
     common.impl("static_scaled_fp8_quant", _quantize_float8, "PrivateUse1")
 
@@ -145,6 +137,26 @@ def _quantize_float8(out: Tensor, input: Tensor, scale: Tensor, group_shape: lis
     if scale.numel() != 1:
         raise NotImplementedError("float8 of known scales has one of the whole tensor")
     out.copy_(functions.quantize_float8(input, scale, 0, out.dtype)[0])
+
+
+def _grouped_topk(
+    hidden_states: Tensor,
+    gating_output: Tensor,
+    topk: int,
+    renormalize: bool,
+    num_expert_group: int = 1,
+    topk_group: int = 1,
+    scoring_func: str = "softmax",
+    routed_scaling_factor: float = 1.0,
+    e_score_correction_bias: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Returns the weights and numbers of the experts of each token, [tokens, topk]."""
+    weights = torch.empty((len(gating_output), topk), dtype=torch.float32, device=gating_output.device)
+    ids = torch.empty_like(weights, dtype=torch.int32)
+    bias = None if e_score_correction_bias is None else e_score_correction_bias.to(torch.float32)
+    choice = scoring_func, renormalize, bias, routed_scaling_factor
+    functions.topk_experts(weights, ids, gating_output, *choice, num_expert_group, topk_group)
+    return weights, ids
 
 
 def _topk_softmax(

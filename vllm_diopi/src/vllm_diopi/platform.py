@@ -69,18 +69,32 @@ class DiopiPlatform(Platform):
         if parallel.worker_cls == "auto":
             parallel.worker_cls = "vllm_diopi.worker.DiopiWorker"
         parallel.disable_custom_all_reduce = True
-        vllm_config.compilation_config.cudagraph_mode = CUDAGraphMode.NONE
+        compilation = vllm_config.compilation_config
+        # Collectives cannot be captured, and waking up changes the addresses of weights and caches.
+        sleeps = vllm_config.model_config is not None and vllm_config.model_config.enable_sleep_mode
+        captured = (CUDAGraphMode.FULL, CUDAGraphMode.FULL_DECODE_ONLY)
+        if parallel.world_size > 1 or sleeps or compilation.cudagraph_mode not in captured:
+            compilation.cudagraph_mode = CUDAGraphMode.NONE
 
     @classmethod
     def apply_config_platform_defaults(cls, vllm_config: Any) -> None:
         """Chooses eager execution and the functions of `layers` unless the user has chosen otherwise."""
-        from vllm.config import CompilationMode
+        from vllm.config import CompilationMode, CUDAGraphMode
 
         compilation = vllm_config.compilation_config
         if compilation.mode is None:
             compilation.mode = CompilationMode.NONE
+        if compilation.cudagraph_mode is None:
+            compilation.cudagraph_mode = CUDAGraphMode.NONE
+        for name, value in vars(compilation.pass_config).items():
+            if name.startswith("fuse_") and value is None:  # into kernels of CUDA
+                setattr(compilation.pass_config, name, False)
         if not {"all", "none"} & set(compilation.custom_ops):
             compilation.custom_ops.append("all")
+
+    @classmethod
+    def is_sleep_mode_available(cls) -> bool:
+        return True
 
     @classmethod
     def set_device(cls, device: torch.device) -> None:
@@ -118,6 +132,14 @@ class DiopiPlatform(Platform):
     @classmethod
     def get_punica_wrapper(cls) -> str:
         return "vllm.lora.punica_wrapper.punica_cpu.PunicaWrapperCPU"
+
+    @classmethod
+    def support_static_graph_mode(cls) -> bool:
+        return True
+
+    @classmethod
+    def graph_pool_handle(cls) -> Any:
+        return device_module().graph_pool_handle()
 
     @classmethod
     def opaque_attention_op(cls) -> bool:

@@ -16,6 +16,7 @@ from vllm.v1.worker.worker_base import CompilationTimes
 
 from . import compatibility, sampling
 from .platform import device_module
+from .sleeping import Released
 
 
 class DiopiWorker(Worker):
@@ -42,16 +43,35 @@ class DiopiWorker(Worker):
         self.requested_memory = request_memory(self.init_snapshot, self.cache_config)
         sampling.connect()
         compatibility.create_runner(self)
+        self.released: dict[str, Released] = {}
+
+    def sleep(self, level: int = 1) -> None:
+        """Returns the memory of caches and weights to the device. At level 1 the host keeps the weights, at level 2
+        they are to be loaded again (`reload_weights`)."""
+        model, caches = self.model_runner.model, self.model_runner.kv_caches
+        self.released = {"weights": Released(), "kv_cache": Released()}
+        self.released["weights"].release(model.buffers(), is_kept=True)
+        self.released["weights"].release(model.parameters(), is_kept=level == 1)
+        self.released["kv_cache"].release(caches, is_kept=False)
+        torch.accelerator.empty_cache()
+
+    def wake_up(self, tags: list[str] | None = None) -> None:
+        """Allocates the memory of `tags`, "weights" and "kv_cache", or of both. Caches are empty."""
+        for tag in tags or list(self.released):
+            if tag in self.released:
+                self.released.pop(tag).restore()
 
     def _maybe_get_memory_pool_context(self, tag: str) -> AbstractContextManager[Any]:
         return nullcontext()
 
     def compile_or_warm_up_model(self) -> CompilationTimes:
-        """Runs the sampler once; the warm-up of vLLM compiles kernels of Triton and imports torchvision."""
+        """Captures graphs; the warm-up of vLLM compiles kernels of Triton and imports torchvision."""
         config = self.compilation_config
         if config.mode and config.compile_sizes:
             for size in sorted(config.compile_sizes, reverse=True):
                 self.model_runner._dummy_run(size)
         self.model_runner.maybe_remove_all_loras(self.model_runner.lora_config)
+        if not self.model_config.enforce_eager:
+            self.model_runner.capture_model()
         compatibility.seed_again(self)
         return CompilationTimes(language_model=config.compilation_time, encoder=config.encoder_compilation_time)

@@ -3,7 +3,9 @@
 #define DIOPI_CORE_FUNCTIONS_LLM_FLOAT8_H_
 
 #include <diopigen/float8.h>
+#include <diopigen_kernels/serving/quantized.h>
 
+#include "diopi_core/dtype.h"
 #include "diopi_core/tensor.h"
 
 namespace diopigen::core {
@@ -12,6 +14,16 @@ inline Float8 float8_of(const Tensor& tensor) {
     return tensor.dtype == Dtype::kFloat8E4m3fn ? Float8::kE4m3fn
            : tensor.dtype == Dtype::kFloat8E5m2 ? Float8::kE5m2
                                                 : Float8::kE8m0fnu;
+}
+
+// Calls `visit` with an element of a dtype that numbers of a layer are stored with.
+template <typename Visit>
+void dispatch_stored(Dtype dtype, Visit&& visit) {
+    if (dtype == Dtype::kFloat8E4m3fn || dtype == Dtype::kFloat8E5m2) {
+        kernels::serving::withFloat8(dtype == Dtype::kFloat8E4m3fn ? Float8::e4m3fn : Float8::e5m2, visit);
+    } else {
+        dispatch<kFloat16 | kBfloat16 | kFloat32>(dtype, visit);
+    }
 }
 
 inline Tensor bytes_of(Tensor tensor) {

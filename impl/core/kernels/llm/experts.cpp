@@ -8,6 +8,7 @@
 #include "diopi_library/each.h"
 #include "llm.h"
 #include "llm/element_rules.h"
+#include "llm/float8.h"
 #include "llm/integers.h"
 
 namespace diopigen {
@@ -18,8 +19,13 @@ using namespace kernels::serving;
 namespace {
 
 template <typename Element>
-ExpertMatrix<Element> matrix_of(const Tensor& weight) {
-    return {static_cast<const Element*>(weight.data), weight.strides[0], weight.strides[1], weight.strides[2]};
+ExpertMatrix<Element> matrix_of(const Tensor& weight, const ExpertScales& scales = {}) {
+    return {static_cast<const Element*>(weight.data), weight.strides[0], weight.strides[1], weight.strides[2], scales};
+}
+
+ExpertScales scales_of(const Tensor& scale, const float* data, const Tensor& weight, int64_t block) {
+    return scale.is_null() ? ExpertScales{}
+                           : ExpertScales::of(data, &scale.shape[1], weight.shape[1], weight.shape[2], block);
 }
 
 Gate gate_of(std::string_view activation) {
@@ -61,8 +67,9 @@ void entry::topk_gating(const TopkGatingArgs& args) {
 }
 
 void entry::fused_experts(const FusedExpertsArgs& args) {
-    require_separate({&args.out}, {&args.gate_up_weight, &args.down_weight, &args.weights, &args.experts,
-                                   &args.gate_up_bias, &args.down_bias, &args.expert_map});
+    require_separate({&args.out},
+                     {&args.gate_up_weight, &args.down_weight, &args.weights, &args.experts, &args.gate_up_bias,
+                      &args.down_bias, &args.expert_map, &args.gate_up_scale, &args.down_scale});
     const IntegralInput experts(args.experts);
     const IntegralInput local(args.expert_map);
     const int64_t count = args.down_weight.shape[0];
@@ -76,6 +83,10 @@ void entry::fused_experts(const FusedExpertsArgs& args) {
     const Input<float> weights(args.weights);
     const Input<float> first_bias(args.gate_up_bias);
     const Input<float> second_bias(args.down_bias);
+    const Input<float> first_scale(args.gate_up_scale);
+    const Input<float> second_scale(args.down_scale);
+    const ExpertScales first = scales_of(args.gate_up_scale, first_scale.data(), args.gate_up_weight, args.block);
+    const ExpertScales second = scales_of(args.down_scale, second_scale.data(), args.down_weight, args.block);
     const Output<float> out(args.out);
     const int64_t tokens = args.input.shape[0];
     const int64_t hidden = args.input.shape[1];
@@ -84,13 +95,13 @@ void entry::fused_experts(const FusedExpertsArgs& args) {
     const Temporary between({tokens, top, inner}, Dtype::kFloat32, args.input);
     float* const values = between.tensor().elements<float>();
     const LocalExpert expert_at{experts.data(), local.data()};
-    dispatch<kFloat16 | kBfloat16 | kFloat32>(args.input.dtype, [&](auto sample) {
+    dispatch_stored(args.gate_up_weight.dtype, [&](auto sample) {
         using Element = decltype(sample);
         Each()(tokens * top * inner, 2 * hidden,
-               ExpertHidden<Element>{values, x.data(), matrix_of<Element>(args.gate_up_weight), first_bias.data(),
-                                     expert_at, top, inner, hidden, gate_of(args.activation)});
+               ExpertHidden<Element>{values, x.data(), matrix_of<Element>(args.gate_up_weight, first),
+                                     first_bias.data(), expert_at, top, inner, hidden, gate_of(args.activation)});
         Each()(tokens * hidden, top * inner,
-               ExpertSum<Element>{out.data(), values, matrix_of<Element>(args.down_weight), second_bias.data(),
+               ExpertSum<Element>{out.data(), values, matrix_of<Element>(args.down_weight, second), second_bias.data(),
                                   weights.data(), expert_at, top, inner, hidden});
     });
     out.store();

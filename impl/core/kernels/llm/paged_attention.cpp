@@ -8,6 +8,7 @@
 #include "diopi_library/each.h"
 #include "diopi_library/element_check.h"
 #include "llm.h"
+#include "llm/float8.h"
 #include "llm/integers.h"
 
 namespace diopigen {
@@ -92,7 +93,7 @@ void require_requests(const entry::PagedAttentionVarLenArgs& args, const int64_t
 void entry::paged_attention_var_len(const PagedAttentionVarLenArgs& args) {
     require_separate({&args.out, &args.softmax_lse},
                      {&args.query, &args.key_cache, &args.value_cache, &args.block_table, &args.query_start_loc,
-                      &args.seq_lens, &args.alibi_slopes, &args.sinks});
+                      &args.seq_lens, &args.alibi_slopes, &args.sinks, &args.key_scale, &args.value_scale});
     const IntegralInput table(args.block_table);
     const IntegralInput starts(args.query_start_loc);
     const IntegralInput lengths(args.seq_lens);
@@ -100,6 +101,8 @@ void entry::paged_attention_var_len(const PagedAttentionVarLenArgs& args) {
     const Input<float> query(args.query);
     const Input<float> slopes(args.alibi_slopes);
     const Input<float> sinks(args.sinks);
+    const Input<float> key_scale(args.key_scale);
+    const Input<float> value_scale(args.value_scale);
     const Changed out(args.out, Dtype::kFloat32);
     std::optional<Changed> lse;
     if (!args.softmax_lse.is_null()) {
@@ -107,7 +110,7 @@ void entry::paged_attention_var_len(const PagedAttentionVarLenArgs& args) {
     }
     const int64_t tokens = args.query.shape[0];
     const int64_t heads = args.query.shape[1];
-    dispatch<kFloat16 | kBfloat16 | kFloat32>(args.query.dtype, [&](auto sample) {
+    dispatch_stored(args.key_cache.dtype, [&](auto sample) {
         using Element = decltype(sample);
         const AttendToBlocks<Element> owner{out.as<float>(),
                                             lse ? lse->as<float>() : nullptr,
@@ -119,6 +122,8 @@ void entry::paged_attention_var_len(const PagedAttentionVarLenArgs& args) {
                                             lengths.data(),
                                             slopes.data(),
                                             sinks.data(),
+                                            key_scale.data(),
+                                            value_scale.data(),
                                             tokens,
                                             heads,
                                             args.key_cache.shape[2],

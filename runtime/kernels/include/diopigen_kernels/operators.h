@@ -115,13 +115,14 @@ Status swapBlocks(const Launch& launch, Context ctx, Out destination, In source,
 Status pagedAttentionVarLen(const Launch& launch, Context ctx, Out out, Out softmax_lse, In query, In key_cache,
                             In value_cache, In block_table, In query_start_loc, In seq_lens, In alibi_slopes, In sinks,
                             double softmax_scale, bool is_causal, int64_t window_size_left, int64_t window_size_right,
-                            double softcap);
+                            double softcap, In key_scale, In value_scale);
 Status mergeAttentionStates(const Launch& launch, Context ctx, Out out, Out out_lse, In prefix_output, In prefix_lse,
                             In suffix_output, In suffix_lse);
 Status topkGating(const Launch& launch, Context ctx, Out weights, Out experts, In gating, In bias, int64_t top_k,
                   const char* scoring, bool renormalize, int64_t num_groups, int64_t top_groups, double scaling);
 Status fusedExperts(const Launch& launch, Context ctx, Out out, In input, In gate_up_weight, In down_weight, In weights,
-                    In experts, In gate_up_bias, In down_bias, In expert_map, const char* activation);
+                    In experts, In gate_up_bias, In down_bias, In expert_map, const char* activation, In gate_up_scale,
+                    In down_scale, int64_t block);
 Status groupedGemm(const Launch& launch, Context ctx, Out out, In input, In weight, In bias, In group_ends);
 Status maskLogitsInp(const Launch& launch, Context ctx, Out logits, In top_k, In top_p, In min_p);
 Status penalizeLogitsInp(const Launch& launch, Context ctx, Out logits, In prompt_tokens, In output_tokens, In presence,

@@ -18,9 +18,15 @@ using namespace serving;
 constexpr const char* kUnknown = "an expert is none of the weights";
 
 template <typename Element>
-ExpertMatrix<Element> matrix_of(const Kernel& kernel, std::size_t position) {
+ExpertMatrix<Element> matrix_of(const Kernel& kernel, std::size_t position, const ExpertScales& scales = {}) {
     const Shape& stride = kernel.buffer(position).stride;
-    return {kernel.in<Element>(position), stride[0], stride[1], stride[2]};
+    return {kernel.in<Element>(position), stride[0], stride[1], stride[2], scales};
+}
+
+// Whether the factors on weights [experts, rows, columns] are of experts, rows or blocks.
+bool has_scales(const Shape& scale, const Shape& weight, int64_t block) {
+    const Shape blocks{weight[0], (weight[1] + block - 1) / block, (weight[2] + block - 1) / block};
+    return scale == Shape{weight[0], 1, 1} || scale == Shape{weight[0], weight[1], 1} || scale == blocks;
 }
 
 }  // namespace
@@ -56,20 +62,25 @@ Status topkGating(const Launch& launch, Context ctx, Out weights, Out experts, I
 }
 
 Status fusedExperts(const Launch& launch, Context ctx, Out out, In input, In gate_up_weight, In down_weight, In weights,
-                    In experts, In gate_up_bias, In down_bias, In expert_map, const char* activation) {
+                    In experts, In gate_up_bias, In down_bias, In expert_map, const char* activation, In gate_up_scale,
+                    In down_scale, int64_t block) {
     const Call call(ctx, "diopiFusedExperts", {out},
-                    {input, gate_up_weight, down_weight, weights, experts, gate_up_bias, down_bias, expert_map},
-                    {6, 7, 8});
+                    {input, gate_up_weight, down_weight, weights, experts, gate_up_bias, down_bias, expert_map,
+                     gate_up_scale, down_scale},
+                    {6, 7, 8, 9, 10});
     if (!call.isComplete() || !call.haveRank({1, 4, 5}, 2) || !call.haveRank({2, 3}, 3) || !call.haveRank({8}, 1) ||
-        !isFloat(call.dtype(1)) || !call.haveDtype({0, 2, 3, 6, 7}, call.dtype(1)) ||
-        !call.haveDtype({4}, diopi_dtype_float32)) {
+        !isFloat(call.dtype(1)) || !call.haveDtype({0, 6, 7}, call.dtype(1)) ||
+        (!is_float8(call.dtype(2)) && !call.haveDtype({2}, call.dtype(1))) || !call.haveDtype({3}, call.dtype(2)) ||
+        !call.haveDtype({4, 9, 10}, diopi_dtype_float32) || !call.haveRank({9, 10}, 3) || block < 1) {
         return call.rejected();
     }
     const int64_t tokens = call.shape(1)[0], hidden = call.shape(1)[1], top = call.shape(4)[1];
     const int64_t count = call.shape(3)[0], inner = call.shape(3)[2];
     if (!call.haveShape({0}, {tokens, hidden}) || !call.haveShape({2}, {count, 2 * inner, hidden}) ||
         !call.haveShape({3}, {count, hidden, inner}) || !call.haveShape({4, 5}, {tokens, top}) ||
-        !call.haveShape({6}, {count, 2 * inner}) || !call.haveShape({7}, {count, hidden})) {
+        !call.haveShape({6}, {count, 2 * inner}) || !call.haveShape({7}, {count, hidden}) ||
+        (call.has(9) && !has_scales(call.shape(9), call.shape(2), block)) ||
+        (call.has(10) && !has_scales(call.shape(10), call.shape(3), block))) {
         return call.rejected();
     }
     const std::string_view name(activation == nullptr ? "" : activation);
@@ -78,9 +89,13 @@ Status fusedExperts(const Launch& launch, Context ctx, Out out, In input, In gat
         return call.rejected("an activation that is not known");
     }
     const int64_t known = call.has(8) ? call.shape(8)[0] : count;
+    const Shape of_first = call.has(9) ? call.shape(9) : Shape{count, 1, 1};
+    const Shape of_second = call.has(10) ? call.shape(10) : Shape{count, 1, 1};
     return launched(call, launch, [=](const Kernel& k) {
         const FloatInput x(k, 1, {tokens, hidden}), weight(k, 4, {tokens, top}), first_bias(k, 6, {count, 2 * inner}),
-            second_bias(k, 7, {count, hidden});
+            second_bias(k, 7, {count, hidden}), first_scale(k, 9, of_first), second_scale(k, 10, of_second);
+        const ExpertScales first = ExpertScales::of(data_of(k, 9, first_scale), &of_first[1], 2 * inner, hidden, block);
+        const ExpertScales second = ExpertScales::of(data_of(k, 10, second_scale), &of_second[1], hidden, inner, block);
         const Input<int64_t> selected(k, 5, {tokens, top}), local(k, 8, {known});
         require_within(selected.data(), tokens * top, INT64_MIN, known, kUnknown);
         const bool is_mapped = k.buffer(8).isTensor;
@@ -93,11 +108,11 @@ Status fusedExperts(const Launch& launch, Context ctx, Out out, In input, In gat
         with_stored(k.buffer(2).dtype, [&](auto element) {
             using Element = decltype(element);
             each(tokens * top * inner, 2 * hidden,
-                 ExpertHidden<Element>{between.data(), x.data(), matrix_of<Element>(k, 2), data_of(k, 6, first_bias),
-                                       expert_at, top, inner, hidden, gate});
+                 ExpertHidden<Element>{between.data(), x.data(), matrix_of<Element>(k, 2, first),
+                                       data_of(k, 6, first_bias), expert_at, top, inner, hidden, gate});
             each(tokens * hidden, top * inner,
-                 ExpertSum<Element>{to.data(), between.data(), matrix_of<Element>(k, 3), data_of(k, 7, second_bias),
-                                    weight.data(), expert_at, top, inner, hidden});
+                 ExpertSum<Element>{to.data(), between.data(), matrix_of<Element>(k, 3, second),
+                                    data_of(k, 7, second_bias), weight.data(), expert_at, top, inner, hidden});
         });
         to.finish();
     });

@@ -49,14 +49,15 @@ void require_requests(const int64_t* table, const int64_t* starts, const int64_t
 Status pagedAttentionVarLen(const Launch& launch, Context ctx, Out out, Out softmax_lse, In query, In key_cache,
                             In value_cache, In block_table, In query_start_loc, In seq_lens, In alibi_slopes, In sinks,
                             double softmax_scale, bool is_causal, int64_t window_size_left, int64_t window_size_right,
-                            double softcap) {
-    const Call call(
-        ctx, "diopiPagedAttentionVarLen", {out, softmax_lse},
-        {query, key_cache, value_cache, block_table, query_start_loc, seq_lens, alibi_slopes, sinks, out, softmax_lse},
-        {1, 8, 9, 11});
+                            double softcap, In key_scale, In value_scale) {
+    const Call call(ctx, "diopiPagedAttentionVarLen", {out, softmax_lse},
+                    {query, key_cache, value_cache, block_table, query_start_loc, seq_lens, alibi_slopes, sinks, out,
+                     softmax_lse, key_scale, value_scale},
+                    {1, 8, 9, 11, 12, 13});
     if (!call.isComplete() || !call.haveRank({0, 2}, 3) || !call.haveRank({3, 4}, 4) || !call.haveRank({5}, 2) ||
-        !call.haveRank({6, 7}, 1) || !isFloat(call.dtype(2)) || !call.haveDtype({0, 3, 4}, call.dtype(2)) ||
-        !call.haveDtype({1, 8}, diopi_dtype_float32)) {
+        !call.haveRank({6, 7}, 1) || !isFloat(call.dtype(2)) || !call.haveDtype({0}, call.dtype(2)) ||
+        (!is_float8(call.dtype(3)) && !call.haveDtype({3}, call.dtype(2))) || !call.haveDtype({4}, call.dtype(3)) ||
+        !call.haveDtype({1, 8, 12, 13}, diopi_dtype_float32)) {
         return call.rejected();
     }
     if (window_size_left < -1 || window_size_right < -1 || !(softcap >= 0) || !std::isfinite(softcap) ||
@@ -68,11 +69,12 @@ Status pagedAttentionVarLen(const Launch& launch, Context ctx, Out out, Out soft
     if (!call.hasShape(0, {tokens[0], heads, values[3]}) || !call.haveShape({1}, {heads, tokens[0]}) ||
         !call.haveShape({3}, {keys[0], keys[1], keys[2], tokens[2]}) ||
         !call.haveShape({4}, {keys[0], keys[1], keys[2], values[3]}) || heads % keys[2] != 0 || table[0] < requests ||
-        !call.haveShape({6}, {requests + 1}) || !call.haveShape({8, 9}, {heads})) {
+        !call.haveShape({6}, {requests + 1}) || !call.haveShape({8, 9}, {heads}) || !call.haveShape({12, 13}, {1})) {
         return call.rejected();
     }
     return launched(call, launch, [=](const Kernel& k) {
-        const FloatInput q(k, 2, tokens), slopes(k, 8, {heads}), sink(k, 9, {heads});
+        const FloatInput q(k, 2, tokens), slopes(k, 8, {heads}), sink(k, 9, {heads}), of_keys(k, 12, {1}),
+            of_values(k, 13, {1});
         const Input<int64_t> blocks(k, 5, table), starts(k, 6, {requests + 1}), lengths(k, 7, {requests});
         require_requests(blocks.data(), starts.data(), lengths.data(), requests, table[1], tokens[0], keys);
         const Shape results{tokens[0], heads, values[3]}, rows{heads, tokens[0]};
@@ -89,6 +91,8 @@ Status pagedAttentionVarLen(const Launch& launch, Context ctx, Out out, Out soft
                                                 lengths.data(),
                                                 data_of(k, 8, slopes),
                                                 data_of(k, 9, sink),
+                                                data_of(k, 12, of_keys),
+                                                data_of(k, 13, of_values),
                                                 tokens[0],
                                                 heads,
                                                 keys[2],

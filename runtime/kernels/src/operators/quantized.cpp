@@ -4,6 +4,7 @@
 
 #include "launched.h"
 #include "owners.h"
+#include "stored.h"
 
 namespace diopigen::kernels::operators {
 
@@ -18,10 +19,6 @@ Shape with_last(Shape shape, int64_t size) {
     shape.insert(shape.end(), 1, size);
     return shape;
 }
-
-bool is_float8(diopiDtype_t dtype) { return dtype == diopi_dtype_float8_e4m3fn || dtype == diopi_dtype_float8_e5m2; }
-
-Float8 format_of(diopiDtype_t dtype) { return dtype == diopi_dtype_float8_e4m3fn ? Float8::kE4m3fn : Float8::kE5m2; }
 
 Float8Product::Scales scales_of(const void* data, diopiDtype_t dtype, const Shape& shape, int64_t rows, int64_t block) {
     const int64_t count = shape.back();

@@ -11,6 +11,7 @@
 
 #include "launched.h"
 #include "owners.h"
+#include "stored.h"
 
 namespace diopigen::kernels::operators {
 namespace {
@@ -95,7 +96,8 @@ void write_tokens(const Kernel& k, int to, int from, const int64_t* slots, int64
              CacheElement<Word>{blocks, k.in<Word>(from), tokens.stride[0], tokens.stride[1], tokens.stride[2], slots,
                                 cache.shape[2], cache.shape[3]});
     };
-    k.buffer(to).dtype == diopi_dtype_float32 ? write(uint32_t{0}) : write(uint16_t{0});
+    const diopiDtype_t dtype = k.buffer(to).dtype;
+    is_float8(dtype) ? write(uint8_t{0}) : dtype == diopi_dtype_float32 ? write(uint32_t{0}) : write(uint16_t{0});
 }
 
 // Blocks of result 0 from those of operand 1, by the numbers in 2 and 3. Only caches without gaps are copied.
@@ -200,7 +202,7 @@ Status reshapeAndCache(const Launch& launch, Context ctx, Out key_cache, Out val
                        In slot_mapping) {
     const Call call(ctx, "diopiReshapeAndCache", {key_cache, value_cache}, {key, value, slot_mapping});
     if (!call.isComplete() || !call.haveRank({0, 1}, 4) || !call.haveRank({2, 3}, 3) || !call.haveRank({4}, 1) ||
-        !isFloat(call.dtype(0)) || !call.haveDtype({1, 2, 3}, call.dtype(0))) {
+        (!isFloat(call.dtype(0)) && !is_float8(call.dtype(0))) || !call.haveDtype({1, 2, 3}, call.dtype(0))) {
         return call.rejected();
     }
     const Shape keys = call.shape(0), values = call.shape(1);

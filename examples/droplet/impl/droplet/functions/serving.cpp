@@ -51,10 +51,11 @@ diopiError_t diopiSwapBlocks(Context ctx, Out destination, In source, In source_
 diopiError_t diopiPagedAttentionVarLen(Context ctx, Out out, Out softmax_lse, In query, In key_cache, In value_cache,
                                        In block_table, In query_start_loc, In seq_lens, In alibi_slopes, In sinks,
                                        double softmax_scale, bool is_causal, int64_t window_size_left,
-                                       int64_t window_size_right, double softcap) {
-    return answer(operators::pagedAttentionVarLen(
-        launchAtOnceIfSmall, ctx, out, softmax_lse, query, key_cache, value_cache, block_table, query_start_loc,
-        seq_lens, alibi_slopes, sinks, softmax_scale, is_causal, window_size_left, window_size_right, softcap));
+                                       int64_t window_size_right, double softcap, In key_scale, In value_scale) {
+    return answer(operators::pagedAttentionVarLen(launchAtOnceIfSmall, ctx, out, softmax_lse, query, key_cache,
+                                                  value_cache, block_table, query_start_loc, seq_lens, alibi_slopes,
+                                                  sinks, softmax_scale, is_causal, window_size_left, window_size_right,
+                                                  softcap, key_scale, value_scale));
 }
 diopiError_t diopiMergeAttentionStates(Context ctx, Out out, Out out_lse, In prefix_output, In prefix_lse,
                                        In suffix_output, In suffix_lse) {
@@ -69,9 +70,11 @@ diopiError_t diopiTopkGating(Context ctx, Out weights, Out experts, In gating, I
                                         renormalize, num_groups, top_groups, scaling));
 }
 diopiError_t diopiFusedExperts(Context ctx, Out out, In input, In gate_up_weight, In down_weight, In weights,
-                               In experts, In gate_up_bias, In down_bias, In expert_map, const char* activation) {
+                               In experts, In gate_up_bias, In down_bias, In expert_map, const char* activation,
+                               In gate_up_scale, In down_scale, int64_t block) {
     return answer(operators::fusedExperts(launchAtOnceIfSmall, ctx, out, input, gate_up_weight, down_weight, weights,
-                                          experts, gate_up_bias, down_bias, expert_map, activation));
+                                          experts, gate_up_bias, down_bias, expert_map, activation, gate_up_scale,
+                                          down_scale, block));
 }
 diopiError_t diopiGroupedGemm(Context ctx, Out out, In input, In weight, In bias, In group_ends) {
     return answer(operators::groupedGemm(launchAtOnceIfSmall, ctx, out, input, weight, bias, group_ends));

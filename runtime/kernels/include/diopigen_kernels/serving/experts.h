@@ -99,14 +99,40 @@ struct ChooseExperts {
     }
 };
 
+/// Factors on the weights of experts: of each expert, of each of its rows, or of blocks of rows and columns.
+struct ExpertScales {
+    const float* data;  ///< [experts, rows / row_block, columns / block], or null
+    int64_t of_expert, of_row;
+    int64_t row_block, block;
+
+    /// For weights [experts, rows, depth] and factors [experts, counts[0], counts[1]].
+    static ExpertScales of(const float* data, const int64_t* counts, int64_t rows, int64_t depth, int64_t block) {
+        const int64_t rowBlock = counts[0] == 1 ? rows : counts[0] == rows ? 1 : block;
+        return {data, counts[0] * counts[1], counts[1], rowBlock, counts[1] == 1 ? depth : block};
+    }
+};
+
 /// Weights of experts [experts, rows, columns] of any strides, in elements.
 template <typename Element>
 struct ExpertMatrix {
     const Element* data;
     int64_t of_expert, of_row, of_column;
+    ExpertScales scales;
 
-    DIOPI_HOST_DEVICE const Element* row(int64_t expert, int64_t row) const {
-        return data + expert * of_expert + row * of_row;
+    /// The product of `size` numbers with a row.
+    DIOPI_HOST_DEVICE double times(const float* x, int64_t expert, int64_t row, int64_t size) const {
+        const Element* const from = data + expert * of_expert + row * of_row;
+        if (scales.data == nullptr) {
+            return dot(x, from, of_column, size);
+        }
+        const float* const factors = scales.data + expert * scales.of_expert + row / scales.row_block * scales.of_row;
+        double sum = 0;
+        for (int64_t begin = 0; begin < size; begin += scales.block) {
+            const int64_t count = scales.block < size - begin ? scales.block : size - begin;
+            const double part = dot(x + begin, from + begin * of_column, of_column, count);
+            sum += part * factors[begin / scales.block];
+        }
+        return sum;
     }
 };
 
@@ -141,8 +167,8 @@ struct ExpertHidden {
             return;
         }
         const float* const row = x + position / count * hidden;
-        double first = dot(row, weight.row(expert, i), weight.of_column, hidden);
-        double second = dot(row, weight.row(expert, inner + i), weight.of_column, hidden);
+        double first = weight.times(row, expert, i, hidden);
+        double second = weight.times(row, expert, inner + i, hidden);
         if (bias != nullptr) {
             first += bias[expert * 2 * inner + i];
             second += bias[expert * 2 * inner + inner + i];
@@ -169,7 +195,7 @@ struct ExpertSum {
         for (int64_t position = token * count; position < (token + 1) * count; ++position) {
             const int64_t expert = expert_at(position);
             if (expert >= 0) {
-                double value = dot(inner_values + position * inner, weight.row(expert, row), weight.of_column, inner);
+                double value = weight.times(inner_values + position * inner, expert, row, inner);
                 value += bias == nullptr ? 0 : bias[expert * hidden + row];
                 sum += value * weights[position];
             }
@@ -197,7 +223,7 @@ struct GroupedProduct {
             ++group;
         }
         if (group < groups) {
-            const double sum = dot(x + row * depth, weight.row(group, column), weight.of_column, depth);
+            const double sum = weight.times(x + row * depth, group, column, depth);
             to[owner] = static_cast<float>(sum + (bias == nullptr ? 0 : bias[group * width + column]));
         }
     }

@@ -46,6 +46,8 @@ struct AttendToBlocks {
     const int64_t* lengths;  ///< [requests]
     const float* slopes;     ///< [heads], or null
     const float* sinks;      ///< [heads], or null
+    const float* key_scale;  ///< of all keys, or null
+    const float* value_scale;
     int64_t tokens, heads, kv_heads, size, value_size, requests, width;
     double scale, softcap;
     int64_t left, right;  ///< keys before and behind the position of the token, -1 for all
@@ -65,6 +67,7 @@ struct AttendToBlocks {
     DIOPI_HOST_DEVICE double score(const float* q, int64_t head, int64_t key, int64_t position,
                                    const Element* k) const {
         double found = scale * static_cast<double>(dot(q, k, keys.of_element, size));
+        found *= key_scale == nullptr ? 1 : *key_scale;
         if (softcap > 0) {
             found = softcap * numeric::tanh(found / softcap);
         }
@@ -107,7 +110,7 @@ struct AttendToBlocks {
             accumulate(sum, static_cast<float>(factor), static_cast<float>(weight), values.row(block, slot, kvHead),
                        values.of_element, value_size);
         }
-        const double inverse = total > 0 ? 1 / total : 0;
+        const double inverse = (total > 0 ? 1 / total : 0) * (value_scale == nullptr ? 1 : *value_scale);
         for (int64_t i = 0; i < value_size; ++i) {
             sum[i] = static_cast<float>(sum[i] * inverse);
         }

@@ -2,11 +2,19 @@
 #ifndef DIOPIGEN_KERNELS_SERVING_PRODUCTS_H_
 #define DIOPIGEN_KERNELS_SERVING_PRODUCTS_H_
 
+#include <diopigen/float8.h>
 #include <diopigen_kernels/host_device.h>
 
 #include <cstdint>
 
 namespace diopigen::kernels::serving {
+
+/// A number of one byte, as it is in memory.
+template <Float8 kFormat>
+struct StoredFloat8 {
+    uint8_t bits;
+    DIOPI_HOST_DEVICE explicit operator float() const { return floatOfFloat8(kFormat, bits); }
+};
 
 /// The sum of x[i] * y[i * step]: eight partial sums, which a compiler keeps in vectors.
 template <typename Element>

@@ -4,6 +4,7 @@
 
 #include <diopigen/float8.h>
 #include <diopigen_kernels/host_device.h>
+#include <diopigen_kernels/serving/products.h>
 
 #include <cstdint>
 
@@ -152,6 +153,12 @@ struct Int8Product {
         to[owner] = static_cast<float>(scale * static_cast<double>(sum) + (bias == nullptr ? 0 : bias[row]));
     }
 };
+
+/// Calls `visit` with an element of `format`, which has a sign.
+template <typename Visit>
+void withFloat8(Float8 format, Visit visit) {
+    format == Float8::e4m3fn ? visit(StoredFloat8<Float8::e4m3fn>{}) : visit(StoredFloat8<Float8::e5m2>{});
+}
 
 /// The largest number of a format with a sign.
 DIOPI_HOST_DEVICE inline float largestOf(Float8 format) { return format == Float8::kE4m3fn ? 448.0F : 57344.0F; }
