@@ -20,7 +20,7 @@ inline Float8 float8_of(const Tensor& tensor) {
 template <typename Visit>
 void dispatch_stored(Dtype dtype, Visit&& visit) {
     if (dtype == Dtype::kFloat8E4m3fn || dtype == Dtype::kFloat8E5m2) {
-        kernels::serving::withFloat8(dtype == Dtype::kFloat8E4m3fn ? Float8::e4m3fn : Float8::e5m2, visit);
+        kernels::serving::withFloat8(dtype == Dtype::kFloat8E4m3fn ? Float8::kE4m3fn : Float8::kE5m2, visit);
     } else {
         dispatch<kFloat16 | kBfloat16 | kFloat32>(dtype, visit);
     }

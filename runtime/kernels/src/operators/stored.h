@@ -23,7 +23,7 @@ inline bool is_float8(diopiDtype_t dtype) {
     return dtype == diopi_dtype_float8_e4m3fn || dtype == diopi_dtype_float8_e5m2;
 }
 inline Float8 format_of(diopiDtype_t dtype) {
-    return dtype == diopi_dtype_float8_e4m3fn ? Float8::e4m3fn : Float8::e5m2;
+    return dtype == diopi_dtype_float8_e4m3fn ? Float8::kE4m3fn : Float8::kE5m2;
 }
 
 /// Calls `visit` with an element of a dtype that isFloat() or is_float8() holds of.

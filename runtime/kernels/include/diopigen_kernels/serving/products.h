@@ -13,7 +13,7 @@ namespace diopigen::kernels::serving {
 template <Float8 kFormat>
 struct StoredFloat8 {
     uint8_t bits;
-    DIOPI_HOST_DEVICE explicit operator float() const { return floatOfFloat8(kFormat, bits); }
+    DIOPI_HOST_DEVICE explicit operator float() const { return float_of_float8(kFormat, bits); }
 };
 
 /// The sum of x[i] * y[i * step]: eight partial sums, which a compiler keeps in vectors.

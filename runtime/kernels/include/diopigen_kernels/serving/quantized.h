@@ -157,7 +157,7 @@ struct Int8Product {
 /// Calls `visit` with an element of `format`, which has a sign.
 template <typename Visit>
 void withFloat8(Float8 format, Visit visit) {
-    format == Float8::e4m3fn ? visit(StoredFloat8<Float8::e4m3fn>{}) : visit(StoredFloat8<Float8::e5m2>{});
+    format == Float8::kE4m3fn ? visit(StoredFloat8<Float8::kE4m3fn>{}) : visit(StoredFloat8<Float8::kE5m2>{});
 }
 
 /// The largest number of a format with a sign.
