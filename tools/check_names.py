@@ -54,6 +54,8 @@ DECLARATIONS = """
 (parameter_list (optional_parameter_declaration declarator: (identifier) @Parameter))
 (for_range_loop declarator: [(identifier) @Variable (_ (identifier) @Variable)])
 """
+DECLARED = ("declaration", "field_declaration", "for_range_loop", "function_definition")
+"""Nodes whose words, such as constexpr, are those of the names that they declare."""
 SHARED = ("Function", "Variable", "Parameter", "Member")
 """Kinds whose names sources share with public headers."""
 LANGUAGE = Language(tree_sitter_cpp.language())
@@ -111,7 +113,7 @@ def named(kind: str, node: Node) -> Iterator[Name]:
     """The name at a node of this kind; none for an override or what is no declaration."""
     text = (node.text or b"").decode()
     declaration = node
-    while declaration.parent and declaration.type not in ("declaration", "field_declaration", "function_definition"):
+    while declaration.parent and declaration.type not in DECLARED:
         declaration = declaration.parent
     if kind in ("Variable", "Member"):
         words = {(child.text or b"").decode() for child in declaration.children}

@@ -472,13 +472,13 @@ constexpr std::string_view kKernels = R"json(
 
 }  // namespace
 
-const CompiledFunction* compiledFunction(std::string_view name) {
+const CompiledFunction* compiled_function(std::string_view name) {
     const auto found = functions().find(name);
     return found == functions().end() ? nullptr : &found->second;
 }
 
-std::string_view compiledBindings() { return kBindings; }
+std::string_view compiled_bindings() { return kBindings; }
 
-std::string_view compiledKernels() { return kKernels; }
+std::string_view compiled_kernels() { return kKernels; }
 
 }  // namespace diopigen::backend

@@ -22,8 +22,8 @@ struct MaxPool1d {
         Call call(out);
         const Written out_written(call, out);
         const Input input_read(call, input);
-        call("diopiMaxPool1d", diopiMaxPool1d, out_written, input_read, arrayOf(kernel_size), arrayOf(stride),
-             arrayOf(padding), arrayOf(dilation), ceil_mode);
+        call("diopiMaxPool1d", diopiMaxPool1d, out_written, input_read, array_of(kernel_size), array_of(stride),
+             array_of(padding), array_of(dilation), ceil_mode);
     }
 };
 
@@ -32,7 +32,7 @@ struct MaxPool1dBackward {
     static at::Tensor make(const at::Tensor& grad_output, const at::Tensor& input, at::IntArrayRef kernel_size,
                            at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode,
                            const at::Tensor& indices) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -45,7 +45,7 @@ struct MaxPool1dBackward {
         const Input input_read(call, input);
         const Input indices_read(call, indices);
         call("diopiMaxPool1dBackward", diopiMaxPool1dBackward, handle(result_0), grad_output_read, input_read,
-             arrayOf(kernel_size), arrayOf(stride), arrayOf(padding), arrayOf(dilation), ceil_mode, indices_read);
+             array_of(kernel_size), array_of(stride), array_of(padding), array_of(dilation), ceil_mode, indices_read);
         return result_0;
     }
 };
@@ -64,7 +64,7 @@ struct MaxPool1dWithIndices {
         const Written indices_written(call, indices);
         const Input input_read(call, input);
         call("diopiMaxPool1dWithIndices", diopiMaxPool1dWithIndices, out_written, indices_written, input_read,
-             arrayOf(kernel_size), arrayOf(stride), arrayOf(padding), arrayOf(dilation), ceil_mode);
+             array_of(kernel_size), array_of(stride), array_of(padding), array_of(dilation), ceil_mode);
     }
 };
 
@@ -78,8 +78,8 @@ struct AvgPool1d {
         Call call(out);
         const Written out_written(call, out);
         const Input input_read(call, input);
-        call("diopiAvgPool1d", diopiAvgPool1d, out_written, input_read, arrayOf(kernel_size), arrayOf(stride),
-             arrayOf(padding), ceil_mode, count_include_pad);
+        call("diopiAvgPool1d", diopiAvgPool1d, out_written, input_read, array_of(kernel_size), array_of(stride),
+             array_of(padding), ceil_mode, count_include_pad);
     }
 };
 
@@ -87,7 +87,7 @@ struct AvgPool1d {
 struct AvgPool1dBackward {
     static at::Tensor make(const at::Tensor& grad_output, const at::Tensor& input, at::IntArrayRef kernel_size,
                            at::IntArrayRef stride, at::IntArrayRef padding, bool ceil_mode, bool count_include_pad) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -98,7 +98,7 @@ struct AvgPool1dBackward {
         const Input grad_output_read(call, grad_output);
         const Input input_read(call, input);
         call("diopiAvgPool1dBackward", diopiAvgPool1dBackward, handle(result_0), grad_output_read, input_read,
-             arrayOf(kernel_size), arrayOf(stride), arrayOf(padding), ceil_mode, count_include_pad);
+             array_of(kernel_size), array_of(stride), array_of(padding), ceil_mode, count_include_pad);
         return result_0;
     }
 };
@@ -111,7 +111,7 @@ struct AdaptiveMaxPool1d {
         Call call(out);
         const Written out_written(call, out);
         const Input input_read(call, input);
-        call("diopiAdaptiveMaxPool1d", diopiAdaptiveMaxPool1d, out_written, input_read, arrayOf(output_size));
+        call("diopiAdaptiveMaxPool1d", diopiAdaptiveMaxPool1d, out_written, input_read, array_of(output_size));
     }
 };
 
@@ -127,14 +127,14 @@ struct AdaptiveMaxPool1dWithIndices {
         const Written indices_written(call, indices);
         const Input input_read(call, input);
         call("diopiAdaptiveMaxPool1dWithIndices", diopiAdaptiveMaxPool1dWithIndices, out_written, indices_written,
-             input_read, arrayOf(output_size));
+             input_read, array_of(output_size));
     }
 };
 
 // diopiAdaptiveMaxPool1dBackward.
 struct AdaptiveMaxPool1dBackward {
     static at::Tensor make(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& indices) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -153,7 +153,7 @@ struct AdaptiveMaxPool1dBackward {
 // diopiAdaptiveAvgPool1dBackward.
 struct AdaptiveAvgPool1dBackward {
     static at::Tensor make(const at::Tensor& grad_output, const at::Tensor& input) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -176,7 +176,7 @@ struct AdaptiveAvgPool1d {
         Call call(out);
         const Written out_written(call, out);
         const Input input_read(call, input);
-        call("diopiAdaptiveAvgPool1d", diopiAdaptiveAvgPool1d, out_written, input_read, arrayOf(output_size));
+        call("diopiAdaptiveAvgPool1d", diopiAdaptiveAvgPool1d, out_written, input_read, array_of(output_size));
     }
 };
 
@@ -192,9 +192,9 @@ struct Pool1d {
         Call call(out);
         const Written out_written(call, out);
         const Input input_read(call, input);
-        call("diopiPool1d", diopiPool1d, out_written, input_read, std::string(mode).c_str(), arrayOf(ksize),
-             arrayOf(stride), arrayOf(padding), arrayOf(dilation), ceil_mode, exclusive, adaptive,
-             arrayOf(output_size));
+        call("diopiPool1d", diopiPool1d, out_written, input_read, std::string(mode).c_str(), array_of(ksize),
+             array_of(stride), array_of(padding), array_of(dilation), ceil_mode, exclusive, adaptive,
+             array_of(output_size));
     }
 };
 
@@ -204,7 +204,7 @@ struct Pool1dBackward {
                            at::IntArrayRef ksize, at::IntArrayRef stride, at::IntArrayRef padding,
                            at::IntArrayRef dilation, bool ceil_mode, bool exclusive, bool adaptive,
                            const std::optional<at::Tensor>& indices) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -219,8 +219,8 @@ struct Pool1dBackward {
         const Input input_read(call, input);
         const OptionalInput indices_read(call, indices);
         call("diopiPool1dBackward", diopiPool1dBackward, handle(result_0), grad_output_read, input_read,
-             std::string(mode).c_str(), arrayOf(ksize), arrayOf(stride), arrayOf(padding), arrayOf(dilation), ceil_mode,
-             exclusive, adaptive, indices_read);
+             std::string(mode).c_str(), array_of(ksize), array_of(stride), array_of(padding), array_of(dilation),
+             ceil_mode, exclusive, adaptive, indices_read);
         return result_0;
     }
 };
@@ -237,9 +237,9 @@ struct Pool2d {
         Call call(out);
         const Written out_written(call, out);
         const Input input_read(call, input);
-        call("diopiPool2d", diopiPool2d, out_written, input_read, std::string(mode).c_str(), arrayOf(ksize),
-             arrayOf(stride), arrayOf(padding), arrayOf(dilation), ceil_mode, exclusive, adaptive,
-             arrayOf(output_size));
+        call("diopiPool2d", diopiPool2d, out_written, input_read, std::string(mode).c_str(), array_of(ksize),
+             array_of(stride), array_of(padding), array_of(dilation), ceil_mode, exclusive, adaptive,
+             array_of(output_size));
     }
 };
 
@@ -249,7 +249,7 @@ struct Pool2dBackward {
                            at::IntArrayRef ksize, at::IntArrayRef stride, at::IntArrayRef padding,
                            at::IntArrayRef dilation, bool ceil_mode, bool exclusive, bool adaptive,
                            const std::optional<at::Tensor>& indices) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -264,8 +264,8 @@ struct Pool2dBackward {
         const Input input_read(call, input);
         const OptionalInput indices_read(call, indices);
         call("diopiPool2dBackward", diopiPool2dBackward, handle(result_0), grad_output_read, input_read,
-             std::string(mode).c_str(), arrayOf(ksize), arrayOf(stride), arrayOf(padding), arrayOf(dilation), ceil_mode,
-             exclusive, adaptive, indices_read);
+             std::string(mode).c_str(), array_of(ksize), array_of(stride), array_of(padding), array_of(dilation),
+             ceil_mode, exclusive, adaptive, indices_read);
         return result_0;
     }
 };
@@ -278,7 +278,7 @@ struct AdaptiveMaxPool2d {
         Call call(out);
         const Written out_written(call, out);
         const Input input_read(call, input);
-        call("diopiAdaptiveMaxPool2d", diopiAdaptiveMaxPool2d, out_written, input_read, arrayOf(output_size));
+        call("diopiAdaptiveMaxPool2d", diopiAdaptiveMaxPool2d, out_written, input_read, array_of(output_size));
     }
 };
 
@@ -308,7 +308,7 @@ struct SigmoidFocalLoss {
         const Input inputs_read(call, inputs);
         const Input targets_read(call, targets);
         call("diopiSigmoidFocalLoss", diopiSigmoidFocalLoss, out_written, inputs_read, targets_read, alpha, gamma,
-             reductionOf(reduction));
+             reduction_of(reduction));
     }
 };
 
@@ -316,7 +316,7 @@ struct SigmoidFocalLoss {
 struct SigmoidFocalLossBackward {
     static at::Tensor make(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& target,
                            double gamma, double alpha, int64_t reduction) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -327,8 +327,8 @@ struct SigmoidFocalLossBackward {
         const Input grad_output_read(call, grad_output);
         const Input input_read(call, input);
         const Input target_read(call, target);
-        call("diopiSigmoidFocalLossBackward", diopiSigmoidFocalLossBackward, mutableOf(grad_output_read), input_read,
-             target_read, handle(result_0), gamma, alpha, reductionOf(reduction));
+        call("diopiSigmoidFocalLossBackward", diopiSigmoidFocalLossBackward, mutable_of(grad_output_read), input_read,
+             target_read, handle(result_0), gamma, alpha, reduction_of(reduction));
         return result_0;
     }
 };
@@ -338,7 +338,7 @@ struct CrossEntropyLossBackward {
     static at::Tensor make(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& target,
                            const std::optional<at::Tensor>& weight, int64_t reduction, int64_t ignore_index,
                            double label_smoothing) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -352,7 +352,7 @@ struct CrossEntropyLossBackward {
         const Input target_read(call, target);
         const OptionalInput weight_read(call, weight);
         call("diopiCrossEntropyLossBackward", diopiCrossEntropyLossBackward, handle(result_0), grad_output_read,
-             input_read, target_read, weight_read, reductionOf(reduction), ignore_index, label_smoothing);
+             input_read, target_read, weight_read, reduction_of(reduction), ignore_index, label_smoothing);
         return result_0;
     }
 };
@@ -361,7 +361,7 @@ struct CrossEntropyLossBackward {
 struct NLLLossBackward {
     static at::Tensor make(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& target,
                            const std::optional<at::Tensor>& weight, int64_t reduction, int64_t ignore_index) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -374,7 +374,7 @@ struct NLLLossBackward {
         const Input target_read(call, target);
         const OptionalInput weight_read(call, weight);
         call("diopiNLLLossBackward", diopiNLLLossBackward, handle(result_0), grad_output_read, input_read, target_read,
-             weight_read, reductionOf(reduction), ignore_index);
+             weight_read, reduction_of(reduction), ignore_index);
         return result_0;
     }
 };
@@ -384,7 +384,7 @@ struct BCEWithLogitsBackward {
     static at::Tensor make(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& target,
                            const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& pos_weight,
                            int64_t reduction) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -399,7 +399,7 @@ struct BCEWithLogitsBackward {
         const OptionalInput weight_read(call, weight);
         const OptionalInput pos_weight_read(call, pos_weight);
         call("diopiBCEWithLogitsBackward", diopiBCEWithLogitsBackward, handle(result_0), grad_output_read, input_read,
-             target_read, weight_read, pos_weight_read, reductionOf(reduction));
+             target_read, weight_read, pos_weight_read, reduction_of(reduction));
         return result_0;
     }
 };
@@ -407,7 +407,7 @@ struct BCEWithLogitsBackward {
 // diopiCholeskyBackward.
 struct CholeskyBackward {
     static at::Tensor make(const at::Tensor& grad_output, const at::Tensor& L, bool upper) {
-        at::Tensor result_0 = makeEmpty(L, L.scalar_type(), sizesOf(L));
+        at::Tensor result_0 = make_empty(L, L.scalar_type(), sizes_of(L));
         return result_0;
     }
 
@@ -456,7 +456,7 @@ struct IndexSelectBackward {
         const Written grad_input_written(call, grad_input);
         const Input grad_read(call, grad);
         const Input index_read(call, index);
-        call("diopiIndexSelectBackward", diopiIndexSelectBackward, grad_input_written, grad_read, arrayOf(input_sizes),
+        call("diopiIndexSelectBackward", diopiIndexSelectBackward, grad_input_written, grad_read, array_of(input_sizes),
              dim, index_read);
     }
 };
@@ -477,9 +477,9 @@ struct Nms {
 struct RoiAlign {
     static at::Tensor make(const at::Tensor& input, const at::Tensor& rois, double spatial_scale,
                            c10::SymInt pooled_height, c10::SymInt pooled_width, int64_t sampling_ratio, bool aligned) {
-        const c10::SymInt K = sizeOf(rois, "rois", 2, 0);
-        const c10::SymInt C = sizeOf(input, "input", 4, 1);
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), Sizes{K, C, pooled_height, pooled_width});
+        const c10::SymInt K = size_of(rois, "rois", 2, 0);
+        const c10::SymInt C = size_of(input, "input", 4, 1);
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), Sizes{K, C, pooled_height, pooled_width});
         return result_0;
     }
 
@@ -500,7 +500,7 @@ struct RoiAlignBackward {
     static at::Tensor make(const at::Tensor& grad, const at::Tensor& rois, double spatial_scale, int64_t pooled_height,
                            int64_t pooled_width, c10::SymInt batch_size, c10::SymInt channels, c10::SymInt height,
                            c10::SymInt width, int64_t sampling_ratio, bool aligned) {
-        at::Tensor result_0 = makeEmpty(grad, grad.scalar_type(), Sizes{batch_size, channels, height, width});
+        at::Tensor result_0 = make_empty(grad, grad.scalar_type(), Sizes{batch_size, channels, height, width});
         return result_0;
     }
 
@@ -529,7 +529,7 @@ struct Sgd {
         const Written param_written(call, param);
         const Input grad_read(call, grad);
         const Written buf_written(call, buf);
-        call("diopiSgd", diopiSgd, param_written, mutableOf(grad_read), buf_written, lr, momentum, dampening,
+        call("diopiSgd", diopiSgd, param_written, mutable_of(grad_read), buf_written, lr, momentum, dampening,
              weight_decay, nesterov);
     }
 };
@@ -546,7 +546,7 @@ struct SortBackward {
         const Input grad_output_read(call, grad_output);
         const Input indices_read(call, indices);
         call("diopiSortBackward", diopiSortBackward, grad_input_written, grad_output_read, dim, indices_read,
-             arrayOf(sizes), keepdim);
+             array_of(sizes), keepdim);
     }
 };
 
@@ -590,8 +590,8 @@ struct ConvTranspose2dBackward {
         const Input input_read(call, input);
         const Input weight_read(call, weight);
         call("diopiConvTranspose2dBackward", diopiConvTranspose2dBackward, grad_input_written, grad_weight_written,
-             grad_bias_written, grad_output_read, input_read, weight_read, OptionalSizes(bias_sizes), arrayOf(stride),
-             arrayOf(padding), arrayOf(dilation), arrayOf(output_padding), groups);
+             grad_bias_written, grad_output_read, input_read, weight_read, OptionalSizes(bias_sizes), array_of(stride),
+             array_of(padding), array_of(dilation), array_of(output_padding), groups);
     }
 };
 
@@ -610,7 +610,7 @@ struct ConvTranspose3d {
         const Input weight_read(call, weight);
         const OptionalInput bias_read(call, bias);
         call("diopiConvTranspose3d", diopiConvTranspose3d, out_written, input_read, weight_read, bias_read,
-             arrayOf(stride), arrayOf(padding), arrayOf(output_padding), groups, arrayOf(dilation));
+             array_of(stride), array_of(padding), array_of(output_padding), groups, array_of(dilation));
     }
 };
 
@@ -634,15 +634,15 @@ struct ConvTranspose3dBackward {
         const Input input_read(call, input);
         const Input weight_read(call, weight);
         call("diopiConvTranspose3dBackward", diopiConvTranspose3dBackward, grad_input_written, grad_weight_written,
-             grad_bias_written, grad_output_read, input_read, weight_read, OptionalSizes(bias_sizes), arrayOf(stride),
-             arrayOf(padding), arrayOf(dilation), arrayOf(output_padding), groups);
+             grad_bias_written, grad_output_read, input_read, weight_read, OptionalSizes(bias_sizes), array_of(stride),
+             array_of(padding), array_of(dilation), array_of(output_padding), groups);
     }
 };
 
 // diopiCumsumBackward.
 struct CumsumBackward {
     static at::Tensor make(const at::Tensor& grad_output, int64_t dim) {
-        at::Tensor result_0 = makeEmpty(grad_output, grad_output.scalar_type(), sizesOf(grad_output));
+        at::Tensor result_0 = make_empty(grad_output, grad_output.scalar_type(), sizes_of(grad_output));
         return result_0;
     }
 
@@ -726,8 +726,8 @@ struct Convolution3d {
         const Input input_read(call, input);
         const Input weight_read(call, weight);
         const OptionalInput bias_read(call, bias);
-        call("diopiConvolution3d", diopiConvolution3d, out_written, input_read, weight_read, bias_read, arrayOf(stride),
-             arrayOf(padding), arrayOf(dilation), groups);
+        call("diopiConvolution3d", diopiConvolution3d, out_written, input_read, weight_read, bias_read,
+             array_of(stride), array_of(padding), array_of(dilation), groups);
     }
 };
 
@@ -750,8 +750,8 @@ struct Convolution3dBackward {
         const Input input_read(call, input);
         const Input weight_read(call, weight);
         call("diopiConvolution3dBackward", diopiConvolution3dBackward, grad_input_written, grad_weight_written,
-             grad_bias_written, grad_output_read, input_read, weight_read, OptionalSizes(bias_sizes), arrayOf(stride),
-             arrayOf(padding), arrayOf(dilation), groups);
+             grad_bias_written, grad_output_read, input_read, weight_read, OptionalSizes(bias_sizes), array_of(stride),
+             array_of(padding), array_of(dilation), groups);
     }
 };
 
@@ -765,8 +765,8 @@ struct MaxPool3d {
         Call call(out);
         const Written out_written(call, out);
         const Input input_read(call, input);
-        call("diopiMaxPool3d", diopiMaxPool3d, out_written, input_read, arrayOf(kernel_size), arrayOf(stride),
-             arrayOf(padding), arrayOf(dilation), ceil_mode);
+        call("diopiMaxPool3d", diopiMaxPool3d, out_written, input_read, array_of(kernel_size), array_of(stride),
+             array_of(padding), array_of(dilation), ceil_mode);
     }
 };
 
@@ -778,7 +778,7 @@ struct AdaptiveMaxPool3d {
         Call call(out);
         const Written out_written(call, out);
         const Input input_read(call, input);
-        call("diopiAdaptiveMaxPool3d", diopiAdaptiveMaxPool3d, out_written, input_read, arrayOf(output_size));
+        call("diopiAdaptiveMaxPool3d", diopiAdaptiveMaxPool3d, out_written, input_read, array_of(output_size));
     }
 };
 
@@ -794,9 +794,9 @@ struct Pool3d {
         Call call(out);
         const Written out_written(call, out);
         const Input input_read(call, input);
-        call("diopiPool3d", diopiPool3d, out_written, input_read, std::string(mode).c_str(), arrayOf(ksize),
-             arrayOf(stride), arrayOf(padding), arrayOf(dilation), ceil_mode, exclusive, adaptive,
-             arrayOf(output_size));
+        call("diopiPool3d", diopiPool3d, out_written, input_read, std::string(mode).c_str(), array_of(ksize),
+             array_of(stride), array_of(padding), array_of(dilation), ceil_mode, exclusive, adaptive,
+             array_of(output_size));
     }
 };
 
@@ -806,7 +806,7 @@ struct Pool3dBackward {
                            at::IntArrayRef ksize, at::IntArrayRef stride, at::IntArrayRef padding,
                            at::IntArrayRef dilation, bool ceil_mode, bool exclusive, bool adaptive,
                            const std::optional<at::Tensor>& indices) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -821,8 +821,8 @@ struct Pool3dBackward {
         const Input input_read(call, input);
         const OptionalInput indices_read(call, indices);
         call("diopiPool3dBackward", diopiPool3dBackward, handle(result_0), grad_output_read, input_read,
-             std::string(mode).c_str(), arrayOf(ksize), arrayOf(stride), arrayOf(padding), arrayOf(dilation), ceil_mode,
-             exclusive, adaptive, indices_read);
+             std::string(mode).c_str(), array_of(ksize), array_of(stride), array_of(padding), array_of(dilation),
+             ceil_mode, exclusive, adaptive, indices_read);
         return result_0;
     }
 };
@@ -860,7 +860,7 @@ struct Expand {
 struct NormBackward {
     static at::Tensor make(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& norm,
                            at::IntArrayRef dim, const at::Scalar& p) {
-        at::Tensor result_0 = makeEmpty(self, self.scalar_type(), sizesOf(self));
+        at::Tensor result_0 = make_empty(self, self.scalar_type(), sizes_of(self));
         return result_0;
     }
 
@@ -872,7 +872,7 @@ struct NormBackward {
         const Input self_read(call, self);
         const Input norm_read(call, norm);
         call("diopiNormBackward", diopiNormBackward, handle(result_0), grad_output_read, self_read, norm_read,
-             arrayOf(dim), Number(p));
+             array_of(dim), Number(p));
         return result_0;
     }
 };
@@ -882,7 +882,7 @@ struct LayerNormGB {
     static at::Tensor make(const at::Tensor& running_mean, const at::Tensor& running_var, const at::Tensor& input,
                            const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias, double eps,
                            int64_t begin_norm_axis) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -906,7 +906,7 @@ struct LayerNormGB {
 struct GatherBackward {
     static at::Tensor make(const at::Tensor& grad_output, const at::Tensor& input, int64_t dim,
                            const at::Tensor& index) {
-        at::Tensor result_0 = makeEmpty(grad_output, grad_output.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(grad_output, grad_output.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -939,7 +939,7 @@ struct MeshGrid {
     static void make(at::TensorList outs, at::TensorList inputs) {}
 
     static void run(at::TensorList outs, at::TensorList inputs) {
-        Call call(firstOf(outs));
+        Call call(first_of(outs));
         OutputList outs_written(outs);
         InputList inputs_read(call, inputs);
         call("diopiMeshGrid", diopiMeshGrid, outs_written.data(), inputs_read.data(), outs_written.size());
@@ -965,7 +965,7 @@ struct LayerNormGBBackward {
                            const at::Tensor& grad_output, const at::Tensor& input,
                            const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
                            const at::Tensor& running_mean, const at::Tensor& running_std, int64_t begin_norm_axis) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -995,7 +995,7 @@ struct LayerNormGBBackward {
 struct InstanceNorm {
     static at::Tensor make(const at::Tensor& input, int64_t axis, const at::Tensor& scale, const at::Tensor& bias,
                            double eps) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -1016,7 +1016,7 @@ struct InstanceNormBackward {
     static at::Tensor make(const std::optional<at::Tensor>& grad_scale, const std::optional<at::Tensor>& grad_bias,
                            const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& scale,
                            const at::Tensor& bias, int64_t axis, double eps) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -1040,7 +1040,7 @@ struct InstanceNormBackward {
 // diopiNormalize.
 struct Normalize {
     static at::Tensor make(const at::Tensor& input, double p, int64_t axis, double eps) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -1056,7 +1056,7 @@ struct Normalize {
 // diopiNormalizeBackward.
 struct NormalizeBackward {
     static at::Tensor make(const at::Tensor& grad_output, const at::Tensor& input, double p, int64_t axis, double eps) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -1098,7 +1098,7 @@ struct CastDtype {
 // diopiImag.
 struct Imag {
     static at::Tensor make(const at::Tensor& input) {
-        at::Tensor result_0 = makeEmpty(input, c10::toRealValueType(input.scalar_type()), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, c10::toRealValueType(input.scalar_type()), sizes_of(input));
         return result_0;
     }
 
@@ -1114,7 +1114,7 @@ struct Imag {
 // diopiReal.
 struct Real {
     static at::Tensor make(const at::Tensor& input) {
-        at::Tensor result_0 = makeEmpty(input, c10::toRealValueType(input.scalar_type()), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, c10::toRealValueType(input.scalar_type()), sizes_of(input));
         return result_0;
     }
 
@@ -1131,7 +1131,7 @@ struct Real {
 struct RotaryEmbedding {
     static at::Tensor make(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, bool conj,
                            bool interleaved) {
-        at::Tensor result_0 = makeEmpty(x, x.scalar_type(), sizesOf(x));
+        at::Tensor result_0 = make_empty(x, x.scalar_type(), sizes_of(x));
         return result_0;
     }
 
@@ -1155,11 +1155,11 @@ struct FlashAttention {
                                                    const std::optional<at::Tensor>& alibi_slopes, double p_dropout,
                                                    double softmax_scale, bool is_causal, int64_t window_size_left,
                                                    int64_t window_size_right) {
-        const c10::SymInt B = sizeOf(q, "q", 4, 0);
-        const c10::SymInt H = sizeOf(q, "q", 4, 2);
-        const c10::SymInt Sq = sizeOf(q, "q", 4, 1);
-        at::Tensor result_0 = makeEmpty(q, q.scalar_type(), sizesOf(q));
-        at::Tensor result_1 = makeEmpty(q, at::kFloat, Sizes{B, H, Sq});
+        const c10::SymInt B = size_of(q, "q", 4, 0);
+        const c10::SymInt H = size_of(q, "q", 4, 2);
+        const c10::SymInt Sq = size_of(q, "q", 4, 1);
+        at::Tensor result_0 = make_empty(q, q.scalar_type(), sizes_of(q));
+        at::Tensor result_1 = make_empty(q, at::kFloat, Sizes{B, H, Sq});
         return {result_0, result_1};
     }
 
@@ -1189,9 +1189,9 @@ struct FlashAttentionBackward {
         const at::Tensor& v, const std::optional<at::Tensor>& alibi_slopes, const at::Tensor& attention_out,
         const at::Tensor& softmax_lse, double p_dropout, double softmax_scale, bool is_causal, int64_t window_size_left,
         int64_t window_size_right) {
-        at::Tensor result_0 = makeEmpty(q, q.scalar_type(), sizesOf(q));
-        at::Tensor result_1 = makeEmpty(q, q.scalar_type(), sizesOf(k));
-        at::Tensor result_2 = makeEmpty(q, q.scalar_type(), sizesOf(v));
+        at::Tensor result_0 = make_empty(q, q.scalar_type(), sizes_of(q));
+        at::Tensor result_1 = make_empty(q, q.scalar_type(), sizes_of(k));
+        at::Tensor result_2 = make_empty(q, q.scalar_type(), sizes_of(v));
         return {result_0, result_1, result_2};
     }
 
@@ -1227,7 +1227,7 @@ struct CustomizedFlashAttention {
         double p_dropout, double softmax_scale, bool is_causal, int64_t window_size_left, int64_t window_size_right,
         int64_t head_num, std::string_view input_layout) {
         Call call(q);
-        at::Tensor result_0 = makeEmpty(q, q.scalar_type(), sizesOf(q));
+        at::Tensor result_0 = make_empty(q, q.scalar_type(), sizes_of(q));
         const Allocated dropout_mask_made;
         const Allocated softmax_max_made;
         const Allocated softmax_sum_made;
@@ -1255,9 +1255,9 @@ struct CustomizedFlashAttentionBackward {
         const at::Tensor& softmax_max, const at::Tensor& softmax_sum, const std::optional<at::Tensor>& softmax_out,
         double p_dropout, double softmax_scale, bool is_causal, int64_t window_size_left, int64_t window_size_right,
         int64_t head_num, std::string_view input_layout) {
-        at::Tensor result_0 = makeEmpty(q, q.scalar_type(), sizesOf(q));
-        at::Tensor result_1 = makeEmpty(q, q.scalar_type(), sizesOf(k));
-        at::Tensor result_2 = makeEmpty(q, q.scalar_type(), sizesOf(v));
+        at::Tensor result_0 = make_empty(q, q.scalar_type(), sizes_of(q));
+        at::Tensor result_1 = make_empty(q, q.scalar_type(), sizes_of(k));
+        at::Tensor result_2 = make_empty(q, q.scalar_type(), sizes_of(v));
         return {result_0, result_1, result_2};
     }
 
@@ -1302,11 +1302,11 @@ struct FlashAttentionVarLen {
                                                    c10::SymInt max_seqlen_q, int64_t max_seqlen_kv, double p_dropout,
                                                    double softmax_scale, bool is_causal, int64_t window_size_left,
                                                    int64_t window_size_right) {
-        const c10::SymInt P = sizeOf(cum_seq_q, "cum_seq_q", 1, 0);
+        const c10::SymInt P = size_of(cum_seq_q, "cum_seq_q", 1, 0);
         const c10::SymInt size_1 = P - 1;
-        const c10::SymInt H = sizeOf(q, "q", 3, 1);
-        at::Tensor result_0 = makeEmpty(q, q.scalar_type(), sizesOf(q));
-        at::Tensor result_1 = makeZeros(q, at::kFloat, Sizes{size_1, H, max_seqlen_q});
+        const c10::SymInt H = size_of(q, "q", 3, 1);
+        at::Tensor result_0 = make_empty(q, q.scalar_type(), sizes_of(q));
+        at::Tensor result_1 = make_zeros(q, at::kFloat, Sizes{size_1, H, max_seqlen_q});
         return {result_0, result_1};
     }
 
@@ -1340,9 +1340,9 @@ struct FlashAttentionVarLenBackward {
         const std::optional<at::Tensor>& alibi_slopes, const at::Tensor& attention_out, const at::Tensor& softmax_lse,
         int64_t max_seqlen_q, int64_t max_seqlen_kv, double p_dropout, double softmax_scale, bool is_causal,
         int64_t window_size_left, int64_t window_size_right) {
-        at::Tensor result_0 = makeEmpty(q, q.scalar_type(), sizesOf(q));
-        at::Tensor result_1 = makeEmpty(q, q.scalar_type(), sizesOf(k));
-        at::Tensor result_2 = makeEmpty(q, q.scalar_type(), sizesOf(v));
+        at::Tensor result_0 = make_empty(q, q.scalar_type(), sizes_of(q));
+        at::Tensor result_1 = make_empty(q, q.scalar_type(), sizes_of(k));
+        at::Tensor result_2 = make_empty(q, q.scalar_type(), sizes_of(v));
         return {result_0, result_1, result_2};
     }
 
@@ -1381,7 +1381,7 @@ struct CustomizedFlashAttentionVarLen {
         const std::optional<at::Tensor>& attention_mask, int64_t max_seqlen_q, int64_t max_seqlen_kv, double p_dropout,
         double softmax_scale, bool is_causal, int64_t window_size_left, int64_t window_size_right) {
         Call call(q);
-        at::Tensor result_0 = makeEmpty(q, q.scalar_type(), sizesOf(q));
+        at::Tensor result_0 = make_empty(q, q.scalar_type(), sizes_of(q));
         const Allocated dropout_mask_made;
         const Allocated softmax_max_made;
         const Allocated softmax_sum_made;
@@ -1393,7 +1393,7 @@ struct CustomizedFlashAttentionVarLen {
         const OptionalInput attention_mask_read(call, attention_mask);
         call("diopiCustomizedFlashAttentionVarLen", diopiCustomizedFlashAttentionVarLen, handle(result_0),
              dropout_mask_made, softmax_max_made, softmax_sum_made, softmax_out_made, call.generator(gen), q_read,
-             k_read, v_read, arrayOf(cum_seq_q), arrayOf(cum_seq_kv), alibi_slopes_read, attention_mask_read,
+             k_read, v_read, array_of(cum_seq_q), array_of(cum_seq_kv), alibi_slopes_read, attention_mask_read,
              max_seqlen_q, max_seqlen_kv, p_dropout, softmax_scale, is_causal, window_size_left, window_size_right);
         return {result_0, dropout_mask_made.tensor(), softmax_max_made.tensor(), softmax_sum_made.tensor(),
                 softmax_out_made.tensor()};
@@ -1409,9 +1409,9 @@ struct CustomizedFlashAttentionVarLenBackward {
         const std::optional<at::Tensor>& dropout_mask, const at::Tensor& softmax_max, const at::Tensor& softmax_sum,
         const std::optional<at::Tensor>& softmax_out, int64_t max_seqlen_q, int64_t max_seqlen_kv, double p_dropout,
         double softmax_scale, bool is_causal, int64_t window_size_left, int64_t window_size_right) {
-        at::Tensor result_0 = makeEmpty(q, q.scalar_type(), sizesOf(q));
-        at::Tensor result_1 = makeEmpty(q, q.scalar_type(), sizesOf(k));
-        at::Tensor result_2 = makeEmpty(q, q.scalar_type(), sizesOf(v));
+        at::Tensor result_0 = make_empty(q, q.scalar_type(), sizes_of(q));
+        at::Tensor result_1 = make_empty(q, q.scalar_type(), sizes_of(k));
+        at::Tensor result_2 = make_empty(q, q.scalar_type(), sizes_of(v));
         return {result_0, result_1, result_2};
     }
 
@@ -1440,7 +1440,7 @@ struct CustomizedFlashAttentionVarLenBackward {
         const OptionalInput softmax_out_read(call, softmax_out);
         call("diopiCustomizedFlashAttentionVarLenBackward", diopiCustomizedFlashAttentionVarLenBackward,
              handle(result_0), handle(result_1), handle(result_2), grad_output_read, q_read, k_read, v_read,
-             arrayOf(cum_seq_q), arrayOf(cum_seq_kv), alibi_slopes_read, attention_out_read, attention_mask_read,
+             array_of(cum_seq_q), array_of(cum_seq_kv), alibi_slopes_read, attention_out_read, attention_mask_read,
              dropout_mask_read, softmax_max_read, softmax_sum_read, softmax_out_read, max_seqlen_q, max_seqlen_kv,
              p_dropout, softmax_scale, is_causal, window_size_left, window_size_right);
         return {result_0, result_1, result_2};
@@ -1450,7 +1450,7 @@ struct CustomizedFlashAttentionVarLenBackward {
 // diopiScaledMaskedSoftmax.
 struct ScaledMaskedSoftmax {
     static at::Tensor make(const at::Tensor& input, const at::Tensor& mask, double scale, bool fixed_triu_mask) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -1469,7 +1469,7 @@ struct ScaledMaskedSoftmax {
 struct ScaledMaskedSoftmaxBackward {
     static at::Tensor make(const at::Tensor& grad_output, const at::Tensor& output, const at::Tensor& mask,
                            double scale, bool fixed_triu_mask) {
-        at::Tensor result_0 = makeEmpty(output, output.scalar_type(), sizesOf(output));
+        at::Tensor result_0 = make_empty(output, output.scalar_type(), sizes_of(output));
         return result_0;
     }
 
@@ -1567,10 +1567,10 @@ struct TokenSoftmaxReduceVInference {
     static at::Tensor make(const at::Tensor& logics, const at::Tensor& v, const at::Tensor& b_loc,
                            const at::Tensor& b_start_loc, const at::Tensor& b_seq_len, int64_t max_input_len,
                            int64_t other_kv_index) {
-        const c10::SymInt B = sizeOf(b_loc, "b_loc", 2, 0);
-        const c10::SymInt H = sizeOf(logics, "logics", 2, 0);
-        const c10::SymInt D = sizeOf(v, "v", 3, 2);
-        at::Tensor result_0 = makeEmpty(logics, logics.scalar_type(), Sizes{B, H, D});
+        const c10::SymInt B = size_of(b_loc, "b_loc", 2, 0);
+        const c10::SymInt H = size_of(logics, "logics", 2, 0);
+        const c10::SymInt D = size_of(v, "v", 3, 2);
+        at::Tensor result_0 = make_empty(logics, logics.scalar_type(), Sizes{B, H, D});
         return result_0;
     }
 
@@ -1596,7 +1596,7 @@ struct PagedAttention {
                            const std::optional<at::Tensor>& attenMask, at::IntArrayRef actual_seq_lengths,
                            int64_t num_heads, int64_t num_kv_heads, int64_t dim, const at::Tensor& block_table,
                            int64_t block_size) {
-        at::Tensor result_0 = makeEmpty(q, q.scalar_type(), sizesOf(q));
+        at::Tensor result_0 = make_empty(q, q.scalar_type(), sizes_of(q));
         return result_0;
     }
 
@@ -1613,7 +1613,7 @@ struct PagedAttention {
         const OptionalInput attenMask_read(call, attenMask);
         const Input block_table_read(call, block_table);
         call("diopiPagedAttention", diopiPagedAttention, handle(result_0), q_read, k_read, v_read, attenMask_read,
-             arrayOf(actual_seq_lengths), num_heads, num_kv_heads, dim, block_table_read, block_size);
+             array_of(actual_seq_lengths), num_heads, num_kv_heads, dim, block_table_read, block_size);
         return result_0;
     }
 };
@@ -1679,7 +1679,7 @@ struct PromptFlashAttention {
     static at::Tensor make(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                            const std::optional<at::Tensor>& atten_mask, at::IntArrayRef actual_seq_lengths,
                            int64_t max_input_len, int64_t num_heads, int64_t num_kv_heads, int64_t dim) {
-        at::Tensor result_0 = makeEmpty(query, query.scalar_type(), sizesOf(query));
+        at::Tensor result_0 = make_empty(query, query.scalar_type(), sizes_of(query));
         return result_0;
     }
 
@@ -1694,7 +1694,7 @@ struct PromptFlashAttention {
         const Input value_read(call, value);
         const OptionalInput atten_mask_read(call, atten_mask);
         call("diopiPromptFlashAttention", diopiPromptFlashAttention, handle(result_0), query_read, key_read, value_read,
-             atten_mask_read, arrayOf(actual_seq_lengths), max_input_len, num_heads, num_kv_heads, dim);
+             atten_mask_read, array_of(actual_seq_lengths), max_input_len, num_heads, num_kv_heads, dim);
         return result_0;
     }
 };
@@ -1704,7 +1704,7 @@ struct AssignScoreWithkMmcv {
     static at::Tensor make(const at::Tensor& points, const at::Tensor& centers, const at::Tensor& scores,
                            const at::Tensor& knn_idx, c10::SymInt B, int64_t N, c10::SymInt npoint, int64_t M,
                            c10::SymInt K, c10::SymInt out_dim, int64_t aggregate) {
-        at::Tensor result_0 = makeZeros(points, points.scalar_type(), Sizes{B, out_dim, npoint, K});
+        at::Tensor result_0 = make_zeros(points, points.scalar_type(), Sizes{B, out_dim, npoint, K});
         return result_0;
     }
 
@@ -1730,9 +1730,9 @@ struct AssignScoreWithkBackwardMmcv {
                                                                const at::Tensor& knn_idx, c10::SymInt B, c10::SymInt N,
                                                                c10::SymInt npoint, c10::SymInt M, c10::SymInt K,
                                                                c10::SymInt out_dim, int64_t aggregate) {
-        at::Tensor result_0 = makeZeros(grad_out, grad_out.scalar_type(), Sizes{B, N, M, out_dim});
-        at::Tensor result_1 = makeZeros(grad_out, grad_out.scalar_type(), Sizes{B, N, M, out_dim});
-        at::Tensor result_2 = makeZeros(grad_out, grad_out.scalar_type(), Sizes{B, npoint, K, M});
+        at::Tensor result_0 = make_zeros(grad_out, grad_out.scalar_type(), Sizes{B, N, M, out_dim});
+        at::Tensor result_1 = make_zeros(grad_out, grad_out.scalar_type(), Sizes{B, N, M, out_dim});
+        at::Tensor result_2 = make_zeros(grad_out, grad_out.scalar_type(), Sizes{B, npoint, K, M});
         return {result_0, result_1, result_2};
     }
 
@@ -1794,9 +1794,9 @@ struct StackBallQueryMmcv {
 struct BboxOverlapsMmcv {
     static at::Tensor make(const at::Tensor& bboxes1, const at::Tensor& bboxes2, int64_t mode, int64_t offset,
                            bool aligned) {
-        const c10::SymInt N = sizeOf(bboxes1, "bboxes1", 2, 0);
-        const c10::SymInt M = sizeOf(bboxes2, "bboxes2", 2, 0);
-        at::Tensor result_0 = makeEmpty(bboxes1, bboxes1.scalar_type(), (aligned ? Sizes{N} : Sizes{N, M}));
+        const c10::SymInt N = size_of(bboxes1, "bboxes1", 2, 0);
+        const c10::SymInt M = size_of(bboxes2, "bboxes2", 2, 0);
+        at::Tensor result_0 = make_empty(bboxes1, bboxes1.scalar_type(), (aligned ? Sizes{N} : Sizes{N, M}));
         return result_0;
     }
 
@@ -1816,12 +1816,12 @@ struct BboxOverlapsMmcv {
 struct BorderAlignMmcv {
     static std::tuple<at::Tensor, at::Tensor> make(const at::Tensor& input, const at::Tensor& boxes,
                                                    int64_t pool_size) {
-        const c10::SymInt N = sizeOf(input, "input", 4, 0);
-        const c10::SymInt C = sizeOf(input, "input", 4, 1);
+        const c10::SymInt N = size_of(input, "input", 4, 0);
+        const c10::SymInt C = size_of(input, "input", 4, 1);
         const c10::SymInt size_2 = quotient(C, 4);
-        const c10::SymInt P = sizeOf(boxes, "boxes", 3, 1);
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), Sizes{N, size_2, P, 4});
-        at::Tensor result_1 = makeEmpty(input, at::kInt, Sizes{N, size_2, P, 4});
+        const c10::SymInt P = size_of(boxes, "boxes", 3, 1);
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), Sizes{N, size_2, P, 4});
+        at::Tensor result_1 = make_empty(input, at::kInt, Sizes{N, size_2, P, 4});
         return {result_0, result_1};
     }
 
@@ -1856,9 +1856,9 @@ struct BorderAlignBackwardMmcv {
 // diopiBoxIouRotatedMmcv.
 struct BoxIouRotatedMmcv {
     static at::Tensor make(const at::Tensor& bboxes1, const at::Tensor& bboxes2, int64_t mode, bool aligned) {
-        const c10::SymInt N = sizeOf(bboxes1, "bboxes1", 2, 0);
-        const c10::SymInt M = sizeOf(bboxes2, "bboxes2", 2, 0);
-        at::Tensor result_0 = makeEmpty(bboxes1, bboxes1.scalar_type(), (aligned ? Sizes{N} : Sizes{N, M}));
+        const c10::SymInt N = size_of(bboxes1, "bboxes1", 2, 0);
+        const c10::SymInt M = size_of(bboxes2, "bboxes2", 2, 0);
+        at::Tensor result_0 = make_empty(bboxes1, bboxes1.scalar_type(), (aligned ? Sizes{N} : Sizes{N, M}));
         return result_0;
     }
 
@@ -1876,9 +1876,9 @@ struct BoxIouRotatedMmcv {
 // diopiBoxIouQuadriMmcv.
 struct BoxIouQuadriMmcv {
     static at::Tensor make(const at::Tensor& bboxes1, const at::Tensor& bboxes2, int64_t mode, bool aligned) {
-        const c10::SymInt N = sizeOf(bboxes1, "bboxes1", 2, 0);
-        const c10::SymInt M = sizeOf(bboxes2, "bboxes2", 2, 0);
-        at::Tensor result_0 = makeEmpty(bboxes1, bboxes1.scalar_type(), (aligned ? Sizes{N} : Sizes{N, M}));
+        const c10::SymInt N = size_of(bboxes1, "bboxes1", 2, 0);
+        const c10::SymInt M = size_of(bboxes2, "bboxes2", 2, 0);
+        at::Tensor result_0 = make_empty(bboxes1, bboxes1.scalar_type(), (aligned ? Sizes{N} : Sizes{N, M}));
         return result_0;
     }
 
@@ -1899,16 +1899,16 @@ struct CarafeMmcv {
                                                                            const at::Tensor& masks, int64_t kernel_size,
                                                                            int64_t group_size,
                                                                            c10::SymInt scale_factor) {
-        const c10::SymInt N = sizeOf(features, "features", 4, 0);
-        const c10::SymInt C = sizeOf(features, "features", 4, 1);
-        const c10::SymInt H = sizeOf(features, "features", 4, 2);
+        const c10::SymInt N = size_of(features, "features", 4, 0);
+        const c10::SymInt C = size_of(features, "features", 4, 1);
+        const c10::SymInt H = size_of(features, "features", 4, 2);
         const c10::SymInt size_3 = H * scale_factor;
-        const c10::SymInt W = sizeOf(features, "features", 4, 3);
+        const c10::SymInt W = size_of(features, "features", 4, 3);
         const c10::SymInt size_5 = W * scale_factor;
-        at::Tensor result_0 = makeEmpty(features, features.scalar_type(), sizesOf(features));
-        at::Tensor result_1 = makeZeros(features, features.scalar_type(), Sizes{N, C, size_3, size_5});
-        at::Tensor result_2 = makeZeros(features, features.scalar_type(), sizesOf(masks));
-        at::Tensor result_3 = makeEmpty(features, features.scalar_type(), Sizes{N, C, size_3, size_5});
+        at::Tensor result_0 = make_empty(features, features.scalar_type(), sizes_of(features));
+        at::Tensor result_1 = make_zeros(features, features.scalar_type(), Sizes{N, C, size_3, size_5});
+        at::Tensor result_2 = make_zeros(features, features.scalar_type(), sizes_of(masks));
+        at::Tensor result_3 = make_empty(features, features.scalar_type(), Sizes{N, C, size_3, size_5});
         return {result_0, result_1, result_2, result_3};
     }
 
@@ -1930,12 +1930,12 @@ struct CarafeBackwardMmcv {
     static std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> make(
         const at::Tensor& top_grad, const at::Tensor& rfeatures, const at::Tensor& masks, int64_t kernel_size,
         int64_t group_size, int64_t scale_factor) {
-        at::Tensor result_0 = makeZeros(top_grad, top_grad.scalar_type(), sizesOf(top_grad));
-        at::Tensor result_1 = makeZeros(top_grad, top_grad.scalar_type(), sizesOf(top_grad));
-        at::Tensor result_2 = makeZeros(top_grad, top_grad.scalar_type(), sizesOf(rfeatures));
-        at::Tensor result_3 = makeZeros(top_grad, top_grad.scalar_type(), sizesOf(masks));
-        at::Tensor result_4 = makeEmpty(top_grad, top_grad.scalar_type(), sizesOf(rfeatures));
-        at::Tensor result_5 = makeEmpty(top_grad, top_grad.scalar_type(), sizesOf(masks));
+        at::Tensor result_0 = make_zeros(top_grad, top_grad.scalar_type(), sizes_of(top_grad));
+        at::Tensor result_1 = make_zeros(top_grad, top_grad.scalar_type(), sizes_of(top_grad));
+        at::Tensor result_2 = make_zeros(top_grad, top_grad.scalar_type(), sizes_of(rfeatures));
+        at::Tensor result_3 = make_zeros(top_grad, top_grad.scalar_type(), sizes_of(masks));
+        at::Tensor result_4 = make_empty(top_grad, top_grad.scalar_type(), sizes_of(rfeatures));
+        at::Tensor result_5 = make_empty(top_grad, top_grad.scalar_type(), sizes_of(masks));
         return {result_0, result_1, result_2, result_3, result_4, result_5};
     }
 
@@ -1959,13 +1959,13 @@ struct CarafeBackwardMmcv {
 struct CarafeNaiveMmcv {
     static at::Tensor make(const at::Tensor& features, const at::Tensor& masks, int64_t kernel_size, int64_t group_size,
                            c10::SymInt scale_factor) {
-        const c10::SymInt N = sizeOf(features, "features", 4, 0);
-        const c10::SymInt C = sizeOf(features, "features", 4, 1);
-        const c10::SymInt H = sizeOf(features, "features", 4, 2);
+        const c10::SymInt N = size_of(features, "features", 4, 0);
+        const c10::SymInt C = size_of(features, "features", 4, 1);
+        const c10::SymInt H = size_of(features, "features", 4, 2);
         const c10::SymInt size_3 = H * scale_factor;
-        const c10::SymInt W = sizeOf(features, "features", 4, 3);
+        const c10::SymInt W = size_of(features, "features", 4, 3);
         const c10::SymInt size_5 = W * scale_factor;
-        at::Tensor result_0 = makeEmpty(features, features.scalar_type(), Sizes{N, C, size_3, size_5});
+        at::Tensor result_0 = make_empty(features, features.scalar_type(), Sizes{N, C, size_3, size_5});
         return result_0;
     }
 
@@ -1986,8 +1986,8 @@ struct CarafeNaiveBackwardMmcv {
     static std::tuple<at::Tensor, at::Tensor> make(const at::Tensor& top_grad, const at::Tensor& features,
                                                    const at::Tensor& masks, int64_t kernel_size, int64_t group_size,
                                                    int64_t scale_factor) {
-        at::Tensor result_0 = makeZeros(features, features.scalar_type(), sizesOf(features));
-        at::Tensor result_1 = makeZeros(features, features.scalar_type(), sizesOf(masks));
+        at::Tensor result_0 = make_zeros(features, features.scalar_type(), sizes_of(features));
+        at::Tensor result_1 = make_zeros(features, features.scalar_type(), sizes_of(masks));
         return {result_0, result_1};
     }
 
@@ -2011,12 +2011,12 @@ struct CorrelationMmcv {
                            c10::SymInt patchH, c10::SymInt patchW, c10::SymInt padH, c10::SymInt padW,
                            c10::SymInt dilationH, c10::SymInt dilationW, int64_t dilation_patchH,
                            int64_t dilation_patchW, c10::SymInt dH, c10::SymInt dW) {
-        const c10::SymInt N = sizeOf(input1, "input1", 4, 0);
-        const c10::SymInt H = sizeOf(input1, "input1", 4, 2);
+        const c10::SymInt N = size_of(input1, "input1", 4, 0);
+        const c10::SymInt H = size_of(input1, "input1", 4, 2);
         const c10::SymInt size_2 = quotient(H + 2 * padH - dilationH * (kH - 1) - 1, dH) + 1;
-        const c10::SymInt W = sizeOf(input1, "input1", 4, 3);
+        const c10::SymInt W = size_of(input1, "input1", 4, 3);
         const c10::SymInt size_4 = quotient(W + 2 * padW - dilationW * (kW - 1) - 1, dW) + 1;
-        at::Tensor result_0 = makeEmpty(input1, input1.scalar_type(), Sizes{N, patchH, patchW, size_2, size_4});
+        at::Tensor result_0 = make_empty(input1, input1.scalar_type(), Sizes{N, patchH, patchW, size_2, size_4});
         return result_0;
     }
 
@@ -2041,8 +2041,8 @@ struct CorrelationBackwardMmcv {
                                                    int64_t patchW, int64_t padH, int64_t padW, int64_t dilationH,
                                                    int64_t dilationW, int64_t dilation_patchH, int64_t dilation_patchW,
                                                    int64_t dH, int64_t dW) {
-        at::Tensor result_0 = makeEmpty(input1, input1.scalar_type(), sizesOf(input1));
-        at::Tensor result_1 = makeEmpty(input1, input1.scalar_type(), sizesOf(input1));
+        at::Tensor result_0 = make_empty(input1, input1.scalar_type(), sizes_of(input1));
+        at::Tensor result_1 = make_empty(input1, input1.scalar_type(), sizes_of(input1));
         return {result_0, result_1};
     }
 
@@ -2070,13 +2070,13 @@ struct DeformConvMmcv {
                            c10::SymInt kH, c10::SymInt dW, c10::SymInt dH, c10::SymInt padW, c10::SymInt padH,
                            c10::SymInt dilationW, c10::SymInt dilationH, int64_t groups, int64_t deform_groups,
                            int64_t im2col_step) {
-        const c10::SymInt N = sizeOf(input, "input", 4, 0);
-        const c10::SymInt O = sizeOf(weight, "weight", 4, 0);
-        const c10::SymInt H = sizeOf(input, "input", 4, 2);
+        const c10::SymInt N = size_of(input, "input", 4, 0);
+        const c10::SymInt O = size_of(weight, "weight", 4, 0);
+        const c10::SymInt H = size_of(input, "input", 4, 2);
         const c10::SymInt size_3 = quotient(H + 2 * padH - dilationH * (kH - 1) - 1, dH) + 1;
-        const c10::SymInt W = sizeOf(input, "input", 4, 3);
+        const c10::SymInt W = size_of(input, "input", 4, 3);
         const c10::SymInt size_5 = quotient(W + 2 * padW - dilationW * (kW - 1) - 1, dW) + 1;
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), Sizes{N, O, size_3, size_5});
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), Sizes{N, O, size_3, size_5});
         return result_0;
     }
 
@@ -2089,8 +2089,8 @@ struct DeformConvMmcv {
         const Input input_read(call, input);
         const Input weight_read(call, weight);
         const Input offset_read(call, offset);
-        at::Tensor columns = makeEmpty(input, input.scalar_type(), Sizes{0});
-        at::Tensor ones = makeEmpty(input, input.scalar_type(), Sizes{0});
+        at::Tensor columns = make_empty(input, input.scalar_type(), Sizes{0});
+        at::Tensor ones = make_empty(input, input.scalar_type(), Sizes{0});
         call("diopiDeformConvMmcv", diopiDeformConvMmcv, handle(result_0), handle(columns), handle(ones), input_read,
              weight_read, offset_read, kW, kH, dW, dH, padW, padH, dilationW, dilationH, groups, deform_groups,
              im2col_step);
@@ -2106,8 +2106,8 @@ struct DeformConvBackwardInputMmcv {
                                                    int64_t dH, int64_t padW, int64_t padH, int64_t dilationW,
                                                    int64_t dilationH, int64_t groups, int64_t deform_groups,
                                                    int64_t im2col_step) {
-        at::Tensor result_0 = makeZeros(input, input.scalar_type(), sizesOf(input));
-        at::Tensor result_1 = makeEmpty(input, input.scalar_type(), sizesOf(offset));
+        at::Tensor result_0 = make_zeros(input, input.scalar_type(), sizes_of(input));
+        at::Tensor result_1 = make_empty(input, input.scalar_type(), sizes_of(offset));
         return {result_0, result_1};
     }
 
@@ -2138,10 +2138,10 @@ struct DeformConvBackwardParametersMmcv {
                            const at::Tensor& columns, const at::Tensor& ones, c10::SymInt kW, c10::SymInt kH,
                            int64_t dW, int64_t dH, int64_t padW, int64_t padH, int64_t dilationW, int64_t dilationH,
                            c10::SymInt groups, int64_t deform_groups, int64_t im2col_step, double scale) {
-        const c10::SymInt O = sizeOf(gradOutput, "gradOutput", 4, 1);
-        const c10::SymInt C = sizeOf(input, "input", 4, 1);
+        const c10::SymInt O = size_of(gradOutput, "gradOutput", 4, 1);
+        const c10::SymInt C = size_of(input, "input", 4, 1);
         const c10::SymInt size_2 = quotient(C, groups);
-        at::Tensor result_0 = makeZeros(input, input.scalar_type(), Sizes{O, size_2, kH, kW});
+        at::Tensor result_0 = make_zeros(input, input.scalar_type(), Sizes{O, size_2, kH, kW});
         return result_0;
     }
 
@@ -2157,9 +2157,9 @@ struct DeformConvBackwardParametersMmcv {
         const Input offset_read(call, offset);
         const Input columns_read(call, columns);
         const Input ones_read(call, ones);
-        call("diopiDeformConvBackwardParametersMmcv", diopiDeformConvBackwardParametersMmcv, mutableOf(gradOutput_read),
-             handle(result_0), input_read, offset_read, columns_read, ones_read, kW, kH, dW, dH, padW, padH, dilationW,
-             dilationH, groups, deform_groups, im2col_step, scale);
+        call("diopiDeformConvBackwardParametersMmcv", diopiDeformConvBackwardParametersMmcv,
+             mutable_of(gradOutput_read), handle(result_0), input_read, offset_read, columns_read, ones_read, kW, kH,
+             dW, dH, padW, padH, dilationW, dilationH, groups, deform_groups, im2col_step, scale);
         return result_0;
     }
 };
@@ -2169,9 +2169,9 @@ struct DeformRoiPoolMmcv {
     static at::Tensor make(const at::Tensor& input, const at::Tensor& rois, const at::Tensor& offset,
                            c10::SymInt pooled_height, c10::SymInt pooled_width, int64_t sampling_ratio,
                            double spatial_scale, double gamma) {
-        const c10::SymInt R = sizeOf(rois, "rois", 2, 0);
-        const c10::SymInt C = sizeOf(input, "input", 4, 1);
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), Sizes{R, C, pooled_height, pooled_width});
+        const c10::SymInt R = size_of(rois, "rois", 2, 0);
+        const c10::SymInt C = size_of(input, "input", 4, 1);
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), Sizes{R, C, pooled_height, pooled_width});
         return result_0;
     }
 
@@ -2196,8 +2196,8 @@ struct DeformRoiPoolBackwardMmcv {
                                                    const at::Tensor& rois, const at::Tensor& offset,
                                                    int64_t pooled_height, int64_t pooled_width, int64_t sampling_ratio,
                                                    double spatial_scale, double gamma) {
-        at::Tensor result_0 = makeZeros(input, input.scalar_type(), sizesOf(input));
-        at::Tensor result_1 = makeZeros(input, input.scalar_type(), sizesOf(offset));
+        at::Tensor result_0 = make_zeros(input, input.scalar_type(), sizes_of(input));
+        at::Tensor result_1 = make_zeros(input, input.scalar_type(), sizes_of(offset));
         return {result_0, result_1};
     }
 
@@ -2223,7 +2223,7 @@ struct DeformRoiPoolBackwardMmcv {
 struct SigmoidFocalLossMmcv {
     static at::Tensor make(const at::Tensor& input, const at::Tensor& target, const at::Tensor& weight, double gamma,
                            double alpha) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -2244,7 +2244,7 @@ struct SigmoidFocalLossMmcv {
 struct SigmoidFocalLossBackwardMmcv {
     static at::Tensor make(const at::Tensor& input, const at::Tensor& target, const at::Tensor& weight, double gamma,
                            double alpha) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -2265,8 +2265,8 @@ struct SigmoidFocalLossBackwardMmcv {
 struct SoftmaxFocalLossMmcv {
     static at::Tensor make(const at::Tensor& softmax, const at::Tensor& target, const at::Tensor& weight, double gamma,
                            double alpha) {
-        const c10::SymInt N = sizeOf(softmax, "softmax", 2, 0);
-        at::Tensor result_0 = makeEmpty(softmax, softmax.scalar_type(), Sizes{N});
+        const c10::SymInt N = size_of(softmax, "softmax", 2, 0);
+        at::Tensor result_0 = make_empty(softmax, softmax.scalar_type(), Sizes{N});
         return result_0;
     }
 
@@ -2287,9 +2287,9 @@ struct SoftmaxFocalLossMmcv {
 struct SoftmaxFocalLossBackwardMmcv {
     static std::tuple<at::Tensor, at::Tensor> make(const at::Tensor& softmax, const at::Tensor& target,
                                                    const at::Tensor& weight, double gamma, double alpha) {
-        const c10::SymInt N = sizeOf(softmax, "softmax", 2, 0);
-        at::Tensor result_0 = makeEmpty(softmax, softmax.scalar_type(), sizesOf(softmax));
-        at::Tensor result_1 = makeZeros(softmax, softmax.scalar_type(), Sizes{N});
+        const c10::SymInt N = size_of(softmax, "softmax", 2, 0);
+        at::Tensor result_0 = make_empty(softmax, softmax.scalar_type(), sizes_of(softmax));
+        at::Tensor result_1 = make_zeros(softmax, softmax.scalar_type(), Sizes{N});
         return {result_0, result_1};
     }
 
@@ -2310,7 +2310,7 @@ struct SoftmaxFocalLossBackwardMmcv {
 struct FurthestPointSamplingMmcv {
     static at::Tensor make(const at::Tensor& temp_tensor, const at::Tensor& points_xyz, c10::SymInt B, int64_t N,
                            c10::SymInt num_points) {
-        at::Tensor result_0 = makeEmpty(points_xyz, at::kInt, Sizes{B, num_points});
+        at::Tensor result_0 = make_empty(points_xyz, at::kInt, Sizes{B, num_points});
         return result_0;
     }
 
@@ -2330,7 +2330,7 @@ struct FurthestPointSamplingMmcv {
 struct FurthestPointSamplingWithDistMmcv {
     static at::Tensor make(const at::Tensor& temp_tensor, const at::Tensor& points_dist, c10::SymInt B, int64_t N,
                            c10::SymInt num_points) {
-        at::Tensor result_0 = makeEmpty(points_dist, at::kInt, Sizes{B, num_points});
+        at::Tensor result_0 = make_empty(points_dist, at::kInt, Sizes{B, num_points});
         return result_0;
     }
 
@@ -2350,7 +2350,7 @@ struct FurthestPointSamplingWithDistMmcv {
 struct FusedBiasLeakyreluMmcv {
     static at::Tensor make(const at::Tensor& input, const at::Tensor& bias, const at::Tensor& refer, int64_t act,
                            int64_t grad, double alpha, double scale) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -2372,7 +2372,7 @@ struct FusedBiasLeakyreluMmcv {
 struct GatherPointsMmcv {
     static at::Tensor make(const at::Tensor& points, const at::Tensor& idx, c10::SymInt b, c10::SymInt c, int64_t n,
                            c10::SymInt npoints) {
-        at::Tensor result_0 = makeEmpty(points, points.scalar_type(), Sizes{b, c, npoints});
+        at::Tensor result_0 = make_empty(points, points.scalar_type(), Sizes{b, c, npoints});
         return result_0;
     }
 
@@ -2391,7 +2391,7 @@ struct GatherPointsMmcv {
 struct GatherPointsBackwardMmcv {
     static at::Tensor make(const at::Tensor& grad_out, const at::Tensor& idx, c10::SymInt b, c10::SymInt c,
                            c10::SymInt n, int64_t npoints) {
-        at::Tensor result_0 = makeZeros(grad_out, grad_out.scalar_type(), Sizes{b, c, n});
+        at::Tensor result_0 = make_zeros(grad_out, grad_out.scalar_type(), Sizes{b, c, n});
         return result_0;
     }
 
@@ -2411,7 +2411,7 @@ struct GatherPointsBackwardMmcv {
 struct GroupPointsMmcv {
     static at::Tensor make(const at::Tensor& points, const at::Tensor& idx, c10::SymInt b, c10::SymInt c, int64_t n,
                            c10::SymInt npoints, c10::SymInt nsample) {
-        at::Tensor result_0 = makeEmpty(points, points.scalar_type(), Sizes{b, c, npoints, nsample});
+        at::Tensor result_0 = make_empty(points, points.scalar_type(), Sizes{b, c, npoints, nsample});
         return result_0;
     }
 
@@ -2431,7 +2431,7 @@ struct GroupPointsMmcv {
 struct GroupPointsBackwardMmcv {
     static at::Tensor make(const at::Tensor& grad_out, const at::Tensor& idx, c10::SymInt b, c10::SymInt c,
                            c10::SymInt n, int64_t npoints, int64_t nsample) {
-        at::Tensor result_0 = makeZeros(grad_out, grad_out.scalar_type(), Sizes{b, c, n});
+        at::Tensor result_0 = make_zeros(grad_out, grad_out.scalar_type(), Sizes{b, c, n});
         return result_0;
     }
 
@@ -2452,7 +2452,7 @@ struct StackGroupPointsMmcv {
     static at::Tensor make(const at::Tensor& features_tensor, const at::Tensor& features_batch_cnt_tensor,
                            const at::Tensor& idx_tensor, const at::Tensor& idx_batch_cnt_tensor, int64_t b,
                            c10::SymInt c, c10::SymInt m, c10::SymInt nsample) {
-        at::Tensor result_0 = makeZeros(features_tensor, features_tensor.scalar_type(), Sizes{m, c, nsample});
+        at::Tensor result_0 = make_zeros(features_tensor, features_tensor.scalar_type(), Sizes{m, c, nsample});
         return result_0;
     }
 
@@ -2477,7 +2477,7 @@ struct StackGroupPointsBackwardMmcv {
     static at::Tensor make(const at::Tensor& grad_out_tensor, const at::Tensor& idx_tensor,
                            const at::Tensor& idx_batch_cnt_tensor, const at::Tensor& features_batch_cnt_tensor,
                            int64_t b, c10::SymInt c, int64_t m, c10::SymInt n, int64_t nsample) {
-        at::Tensor result_0 = makeZeros(grad_out_tensor, grad_out_tensor.scalar_type(), Sizes{n, c});
+        at::Tensor result_0 = make_zeros(grad_out_tensor, grad_out_tensor.scalar_type(), Sizes{n, c});
         return result_0;
     }
 
@@ -2501,9 +2501,9 @@ struct StackGroupPointsBackwardMmcv {
 // diopiIou3dBoxesOverlapBevMmcv.
 struct Iou3dBoxesOverlapBevMmcv {
     static at::Tensor make(const at::Tensor& boxes_a, const at::Tensor& boxes_b) {
-        const c10::SymInt N = sizeOf(boxes_a, "boxes_a", 2, 0);
-        const c10::SymInt M = sizeOf(boxes_b, "boxes_b", 2, 0);
-        at::Tensor result_0 = makeEmpty(boxes_a, at::kFloat, Sizes{N, M});
+        const c10::SymInt N = size_of(boxes_a, "boxes_a", 2, 0);
+        const c10::SymInt M = size_of(boxes_b, "boxes_b", 2, 0);
+        at::Tensor result_0 = make_empty(boxes_a, at::kFloat, Sizes{N, M});
         return result_0;
     }
 
@@ -2521,7 +2521,7 @@ struct Iou3dBoxesOverlapBevMmcv {
 // diopiIou3dNms3dMmcv.
 struct Iou3dNms3dMmcv {
     static at::Tensor make(const at::Tensor& keep, const at::Tensor& boxes, double nms_overlap_thresh) {
-        at::Tensor result_0 = makeEmpty(boxes, at::kLong, Sizes{});
+        at::Tensor result_0 = make_empty(boxes, at::kLong, Sizes{});
         return result_0;
     }
 
@@ -2539,7 +2539,7 @@ struct Iou3dNms3dMmcv {
 // diopiIou3dNms3dNormalMmcv.
 struct Iou3dNms3dNormalMmcv {
     static at::Tensor make(const at::Tensor& keep, const at::Tensor& boxes, double nms_overlap_thresh) {
-        at::Tensor result_0 = makeEmpty(boxes, at::kLong, Sizes{});
+        at::Tensor result_0 = make_empty(boxes, at::kLong, Sizes{});
         return result_0;
     }
 
@@ -2558,8 +2558,8 @@ struct Iou3dNms3dNormalMmcv {
 struct KnnMmcv {
     static std::tuple<at::Tensor, at::Tensor> make(const at::Tensor& xyz_tensor, const at::Tensor& new_xyz_tensor,
                                                    c10::SymInt b, int64_t n, c10::SymInt m, c10::SymInt nsample) {
-        at::Tensor result_0 = makeEmpty(xyz_tensor, at::kInt, Sizes{b, m, nsample});
-        at::Tensor result_1 = makeEmpty(xyz_tensor, at::kFloat, Sizes{b, m, nsample});
+        at::Tensor result_0 = make_empty(xyz_tensor, at::kInt, Sizes{b, m, nsample});
+        at::Tensor result_1 = make_empty(xyz_tensor, at::kFloat, Sizes{b, m, nsample});
         return {result_0, result_1};
     }
 
@@ -2579,10 +2579,10 @@ struct KnnMmcv {
 struct MaskedIm2colMmcv {
     static at::Tensor make(const at::Tensor& im, const at::Tensor& mask_h_idx, const at::Tensor& mask_w_idx,
                            c10::SymInt kernel_h, c10::SymInt kernel_w, int64_t pad_h, int64_t pad_w) {
-        const c10::SymInt C = sizeOf(im, "im", 4, 1);
+        const c10::SymInt C = size_of(im, "im", 4, 1);
         const c10::SymInt size_1 = C * kernel_h * kernel_w;
-        const c10::SymInt L = sizeOf(mask_h_idx, "mask_h_idx", 1, 0);
-        at::Tensor result_0 = makeEmpty(im, im.scalar_type(), Sizes{size_1, L});
+        const c10::SymInt L = size_of(mask_h_idx, "mask_h_idx", 1, 0);
+        at::Tensor result_0 = make_empty(im, im.scalar_type(), Sizes{size_1, L});
         return result_0;
     }
 
@@ -2623,13 +2623,13 @@ struct ModulatedDeformConvMmcv {
                            c10::SymInt stride_h, c10::SymInt stride_w, c10::SymInt pad_h, c10::SymInt pad_w,
                            c10::SymInt dilation_h, c10::SymInt dilation_w, int64_t group, int64_t deformable_group,
                            bool with_bias) {
-        const c10::SymInt N = sizeOf(input, "input", 4, 0);
-        const c10::SymInt O = sizeOf(weight, "weight", 4, 0);
-        const c10::SymInt H = sizeOf(input, "input", 4, 2);
+        const c10::SymInt N = size_of(input, "input", 4, 0);
+        const c10::SymInt O = size_of(weight, "weight", 4, 0);
+        const c10::SymInt H = size_of(input, "input", 4, 2);
         const c10::SymInt size_3 = quotient(H + 2 * pad_h - dilation_h * (kernel_h - 1) - 1, stride_h) + 1;
-        const c10::SymInt W = sizeOf(input, "input", 4, 3);
+        const c10::SymInt W = size_of(input, "input", 4, 3);
         const c10::SymInt size_5 = quotient(W + 2 * pad_w - dilation_w * (kernel_w - 1) - 1, stride_w) + 1;
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), Sizes{N, O, size_3, size_5});
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), Sizes{N, O, size_3, size_5});
         return result_0;
     }
 
@@ -2645,8 +2645,8 @@ struct ModulatedDeformConvMmcv {
         const Input bias_read(call, bias);
         const Input offset_read(call, offset);
         const Input mask_read(call, mask);
-        at::Tensor columns = makeEmpty(input, input.scalar_type(), Sizes{0});
-        at::Tensor ones = makeEmpty(input, input.scalar_type(), Sizes{0});
+        at::Tensor columns = make_empty(input, input.scalar_type(), Sizes{0});
+        at::Tensor ones = make_empty(input, input.scalar_type(), Sizes{0});
         call("diopiModulatedDeformConvMmcv", diopiModulatedDeformConvMmcv, handle(result_0), handle(columns),
              handle(ones), input_read, weight_read, bias_read, offset_read, mask_read, kernel_h, kernel_w, stride_h,
              stride_w, pad_h, pad_w, dilation_h, dilation_w, group, deformable_group, with_bias);
@@ -2661,11 +2661,11 @@ struct ModulatedDeformConvBackwardMmcv {
         const at::Tensor& offset, const at::Tensor& mask, const at::Tensor& columns, const at::Tensor& grad_output,
         int64_t kernel_h, int64_t kernel_w, int64_t stride_h, int64_t stride_w, int64_t pad_h, int64_t pad_w,
         int64_t dilation_h, int64_t dilation_w, int64_t group, int64_t deformable_group, bool with_bias) {
-        at::Tensor result_0 = makeZeros(input, input.scalar_type(), sizesOf(input));
-        at::Tensor result_1 = makeZeros(input, input.scalar_type(), sizesOf(weight));
-        at::Tensor result_2 = makeZeros(input, input.scalar_type(), sizesOf(bias));
-        at::Tensor result_3 = makeEmpty(input, input.scalar_type(), sizesOf(offset));
-        at::Tensor result_4 = makeEmpty(input, input.scalar_type(), sizesOf(mask));
+        at::Tensor result_0 = make_zeros(input, input.scalar_type(), sizes_of(input));
+        at::Tensor result_1 = make_zeros(input, input.scalar_type(), sizes_of(weight));
+        at::Tensor result_2 = make_zeros(input, input.scalar_type(), sizes_of(bias));
+        at::Tensor result_3 = make_empty(input, input.scalar_type(), sizes_of(offset));
+        at::Tensor result_4 = make_empty(input, input.scalar_type(), sizes_of(mask));
         return {result_0, result_1, result_2, result_3, result_4};
     }
 
@@ -2699,12 +2699,12 @@ struct MsDeformAttnMmcv {
     static at::Tensor make(const at::Tensor& value, const at::Tensor& spatial_shapes,
                            const at::Tensor& level_start_index, const at::Tensor& sampling_loc,
                            const at::Tensor& attn_weight, int64_t im2col_step) {
-        const c10::SymInt B = sizeOf(value, "value", 4, 0);
-        const c10::SymInt Q = sizeOf(sampling_loc, "sampling_loc", 6, 1);
-        const c10::SymInt M = sizeOf(value, "value", 4, 2);
-        const c10::SymInt D = sizeOf(value, "value", 4, 3);
+        const c10::SymInt B = size_of(value, "value", 4, 0);
+        const c10::SymInt Q = size_of(sampling_loc, "sampling_loc", 6, 1);
+        const c10::SymInt M = size_of(value, "value", 4, 2);
+        const c10::SymInt D = size_of(value, "value", 4, 3);
         const c10::SymInt size_4 = M * D;
-        at::Tensor result_0 = makeEmpty(value, value.scalar_type(), Sizes{B, Q, size_4});
+        at::Tensor result_0 = make_empty(value, value.scalar_type(), Sizes{B, Q, size_4});
         return result_0;
     }
 
@@ -2733,9 +2733,9 @@ struct MsDeformAttnBackwardMmcv {
                                                                const at::Tensor& sampling_loc,
                                                                const at::Tensor& attn_weight,
                                                                const at::Tensor& grad_output, int64_t im2col_step) {
-        at::Tensor result_0 = makeZeros(value, value.scalar_type(), sizesOf(value));
-        at::Tensor result_1 = makeZeros(value, value.scalar_type(), sizesOf(sampling_loc));
-        at::Tensor result_2 = makeZeros(value, value.scalar_type(), sizesOf(attn_weight));
+        at::Tensor result_0 = make_zeros(value, value.scalar_type(), sizes_of(value));
+        at::Tensor result_1 = make_zeros(value, value.scalar_type(), sizes_of(sampling_loc));
+        at::Tensor result_2 = make_zeros(value, value.scalar_type(), sizes_of(attn_weight));
         return {result_0, result_1, result_2};
     }
 
@@ -2822,7 +2822,7 @@ struct PsamaskMmcv {
                            c10::SymInt w_feature, int64_t h_mask, int64_t w_mask, int64_t half_h_mask,
                            int64_t half_w_mask) {
         const c10::SymInt size_0 = h_feature * w_feature;
-        at::Tensor result_0 = makeZeros(input, input.scalar_type(), Sizes{num_, size_0, h_feature, w_feature});
+        at::Tensor result_0 = make_zeros(input, input.scalar_type(), Sizes{num_, size_0, h_feature, w_feature});
         return result_0;
     }
 
@@ -2845,7 +2845,7 @@ struct PsamaskBackwardMmcv {
                            int64_t half_w_mask) {
         const c10::SymInt size_0 = h_mask * w_mask;
         at::Tensor result_0 =
-            makeZeros(grad_output, grad_output.scalar_type(), Sizes{num_, size_0, h_feature, w_feature});
+            make_zeros(grad_output, grad_output.scalar_type(), Sizes{num_, size_0, h_feature, w_feature});
         return result_0;
     }
 
@@ -2867,13 +2867,13 @@ struct RoiAlignMmcv {
                                                                c10::SymInt aligned_height, c10::SymInt aligned_width,
                                                                int64_t sampling_ratio, int64_t pool_mode,
                                                                double spatial_scale, bool aligned) {
-        const c10::SymInt K = sizeOf(rois, "rois", 2, 0);
-        const c10::SymInt C = sizeOf(input, "input", 4, 1);
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), Sizes{K, C, aligned_height, aligned_width});
-        at::Tensor result_1 = makeEmpty(input, input.scalar_type(),
-                                        (pool_mode == 0 ? Sizes{K, C, aligned_height, aligned_width} : Sizes{0}));
-        at::Tensor result_2 = makeEmpty(input, input.scalar_type(),
-                                        (pool_mode == 0 ? Sizes{K, C, aligned_height, aligned_width} : Sizes{0}));
+        const c10::SymInt K = size_of(rois, "rois", 2, 0);
+        const c10::SymInt C = size_of(input, "input", 4, 1);
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), Sizes{K, C, aligned_height, aligned_width});
+        at::Tensor result_1 = make_empty(input, input.scalar_type(),
+                                         (pool_mode == 0 ? Sizes{K, C, aligned_height, aligned_width} : Sizes{0}));
+        at::Tensor result_2 = make_empty(input, input.scalar_type(),
+                                         (pool_mode == 0 ? Sizes{K, C, aligned_height, aligned_width} : Sizes{0}));
         return {result_0, result_1, result_2};
     }
 
@@ -2920,9 +2920,9 @@ struct RoiAlignRotatedMmcv {
     static at::Tensor make(const at::Tensor& input, const at::Tensor& rois, c10::SymInt aligned_height,
                            c10::SymInt aligned_width, int64_t sampling_ratio, double spatial_scale, bool aligned,
                            bool clockwise) {
-        const c10::SymInt K = sizeOf(rois, "rois", 2, 0);
-        const c10::SymInt C = sizeOf(input, "input", 4, 1);
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), Sizes{K, C, aligned_height, aligned_width});
+        const c10::SymInt K = size_of(rois, "rois", 2, 0);
+        const c10::SymInt C = size_of(input, "input", 4, 1);
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), Sizes{K, C, aligned_height, aligned_width});
         return result_0;
     }
 
@@ -2963,9 +2963,9 @@ struct RiroiAlignRotatedMmcv {
     static at::Tensor make(const at::Tensor& features, const at::Tensor& rois, c10::SymInt pooled_height,
                            c10::SymInt pooled_width, int64_t num_samples, int64_t num_orientations,
                            double spatial_scale, bool clockwise) {
-        const c10::SymInt K = sizeOf(rois, "rois", 2, 0);
-        const c10::SymInt C = sizeOf(features, "features", 4, 1);
-        at::Tensor result_0 = makeEmpty(features, features.scalar_type(), Sizes{K, C, pooled_height, pooled_width});
+        const c10::SymInt K = size_of(rois, "rois", 2, 0);
+        const c10::SymInt C = size_of(features, "features", 4, 1);
+        at::Tensor result_0 = make_empty(features, features.scalar_type(), Sizes{K, C, pooled_height, pooled_width});
         return result_0;
     }
 
@@ -3062,10 +3062,10 @@ struct RoiPoolMmcv {
     static std::tuple<at::Tensor, at::Tensor> make(const at::Tensor& input, const at::Tensor& rois,
                                                    c10::SymInt pooled_height, c10::SymInt pooled_width,
                                                    double spatial_scale) {
-        const c10::SymInt K = sizeOf(rois, "rois", 2, 0);
-        const c10::SymInt C = sizeOf(input, "input", 4, 1);
-        at::Tensor result_0 = makeZeros(input, input.scalar_type(), Sizes{K, C, pooled_height, pooled_width});
-        at::Tensor result_1 = makeZeros(input, at::kInt, Sizes{K, C, pooled_height, pooled_width});
+        const c10::SymInt K = size_of(rois, "rois", 2, 0);
+        const c10::SymInt C = size_of(input, "input", 4, 1);
+        at::Tensor result_0 = make_zeros(input, input.scalar_type(), Sizes{K, C, pooled_height, pooled_width});
+        at::Tensor result_1 = make_zeros(input, at::kInt, Sizes{K, C, pooled_height, pooled_width});
         return {result_0, result_1};
     }
 
@@ -3118,9 +3118,9 @@ struct DynamicPointToVoxelBackwardMmcv {
     static at::Tensor make(const at::Tensor& grad_reduced_feats, const at::Tensor& feats,
                            const at::Tensor& reduced_feats, const at::Tensor& coors_idx, const at::Tensor& reduce_count,
                            int64_t reduce_type) {
-        const c10::SymInt N = sizeOf(feats, "feats", 2, 0);
-        const c10::SymInt C = sizeOf(grad_reduced_feats, "grad_reduced_feats", 2, 1);
-        at::Tensor result_0 = makeEmpty(feats, feats.scalar_type(), Sizes{N, C});
+        const c10::SymInt N = size_of(feats, "feats", 2, 0);
+        const c10::SymInt C = size_of(grad_reduced_feats, "grad_reduced_feats", 2, 1);
+        at::Tensor result_0 = make_empty(feats, feats.scalar_type(), Sizes{N, C});
         return result_0;
     }
 
@@ -3143,8 +3143,8 @@ struct DynamicPointToVoxelBackwardMmcv {
 // diopiSyncBnMeanMmcv.
 struct SyncBnMeanMmcv {
     static at::Tensor make(const at::Tensor& input) {
-        const c10::SymInt C = sizeOf(input, "input", 3, 1);
-        at::Tensor result_0 = makeEmpty(input, at::kFloat, Sizes{C});
+        const c10::SymInt C = size_of(input, "input", 3, 1);
+        at::Tensor result_0 = make_empty(input, at::kFloat, Sizes{C});
         return result_0;
     }
 
@@ -3160,8 +3160,8 @@ struct SyncBnMeanMmcv {
 // diopiSyncBnVarMmcv.
 struct SyncBnVarMmcv {
     static at::Tensor make(const at::Tensor& input, const at::Tensor& mean) {
-        const c10::SymInt C = sizeOf(input, "input", 3, 1);
-        at::Tensor result_0 = makeEmpty(input, at::kFloat, Sizes{C});
+        const c10::SymInt C = size_of(input, "input", 3, 1);
+        at::Tensor result_0 = make_empty(input, at::kFloat, Sizes{C});
         return result_0;
     }
 
@@ -3182,10 +3182,10 @@ struct SyncBnOutputMmcv {
                            const at::Tensor& input, const at::Tensor& mean, const at::Tensor& var,
                            const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias, double eps,
                            double momentum, int64_t group_size) {
-        const c10::SymInt N = sizeOf(input, "input", 3, 0);
-        const c10::SymInt C = sizeOf(input, "input", 3, 1);
-        const c10::SymInt S = sizeOf(input, "input", 3, 2);
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), Sizes{N, C, S});
+        const c10::SymInt N = size_of(input, "input", 3, 0);
+        const c10::SymInt C = size_of(input, "input", 3, 1);
+        const c10::SymInt S = size_of(input, "input", 3, 2);
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), Sizes{N, C, S});
         return result_0;
     }
 
@@ -3216,9 +3216,9 @@ struct SyncBnOutputMmcv {
 // diopiSyncBnBackwardParamMmcv.
 struct SyncBnBackwardParamMmcv {
     static std::tuple<at::Tensor, at::Tensor> make(const at::Tensor& grad_output, const at::Tensor& norm) {
-        const c10::SymInt C = sizeOf(grad_output, "grad_output", 3, 1);
-        at::Tensor result_0 = makeEmpty(grad_output, at::kFloat, Sizes{C});
-        at::Tensor result_1 = makeEmpty(grad_output, at::kFloat, Sizes{C});
+        const c10::SymInt C = size_of(grad_output, "grad_output", 3, 1);
+        at::Tensor result_0 = make_empty(grad_output, at::kFloat, Sizes{C});
+        at::Tensor result_1 = make_empty(grad_output, at::kFloat, Sizes{C});
         return {result_0, result_1};
     }
 
@@ -3237,10 +3237,10 @@ struct SyncBnBackwardParamMmcv {
 struct SyncBnBackwardDataMmcv {
     static at::Tensor make(const at::Tensor& grad_output, const at::Tensor& weight, const at::Tensor& grad_weight,
                            const at::Tensor& grad_bias, const at::Tensor& norm, const at::Tensor& std) {
-        const c10::SymInt N = sizeOf(grad_output, "grad_output", 3, 0);
-        const c10::SymInt C = sizeOf(grad_output, "grad_output", 3, 1);
-        const c10::SymInt S = sizeOf(grad_output, "grad_output", 3, 2);
-        at::Tensor result_0 = makeEmpty(grad_output, grad_output.scalar_type(), Sizes{N, C, S});
+        const c10::SymInt N = size_of(grad_output, "grad_output", 3, 0);
+        const c10::SymInt C = size_of(grad_output, "grad_output", 3, 1);
+        const c10::SymInt S = size_of(grad_output, "grad_output", 3, 2);
+        at::Tensor result_0 = make_empty(grad_output, grad_output.scalar_type(), Sizes{N, C, S});
         return result_0;
     }
 
@@ -3264,7 +3264,7 @@ struct SyncBnBackwardDataMmcv {
 struct ThreeInterpolateMmcv {
     static at::Tensor make(const at::Tensor& points, const at::Tensor& idx, const at::Tensor& weight, c10::SymInt b,
                            c10::SymInt c, int64_t m, c10::SymInt n) {
-        at::Tensor result_0 = makeEmpty(points, points.scalar_type(), Sizes{b, c, n});
+        at::Tensor result_0 = make_empty(points, points.scalar_type(), Sizes{b, c, n});
         return result_0;
     }
 
@@ -3285,7 +3285,7 @@ struct ThreeInterpolateMmcv {
 struct ThreeInterpolateBackwardMmcv {
     static at::Tensor make(const at::Tensor& grad_out, const at::Tensor& idx, const at::Tensor& weight, c10::SymInt b,
                            c10::SymInt c, int64_t n, c10::SymInt m) {
-        at::Tensor result_0 = makeZeros(grad_out, grad_out.scalar_type(), Sizes{b, c, m});
+        at::Tensor result_0 = make_zeros(grad_out, grad_out.scalar_type(), Sizes{b, c, m});
         return result_0;
     }
 
@@ -3306,8 +3306,8 @@ struct ThreeInterpolateBackwardMmcv {
 struct ThreeNnMmcv {
     static std::tuple<at::Tensor, at::Tensor> make(const at::Tensor& unknown, const at::Tensor& known, c10::SymInt b,
                                                    c10::SymInt n, int64_t m) {
-        at::Tensor result_0 = makeEmpty(unknown, unknown.scalar_type(), Sizes{b, n, 3});
-        at::Tensor result_1 = makeEmpty(unknown, at::kInt, Sizes{b, n, 3});
+        at::Tensor result_0 = make_empty(unknown, unknown.scalar_type(), Sizes{b, n, 3});
+        at::Tensor result_1 = make_empty(unknown, at::kInt, Sizes{b, n, 3});
         return {result_0, result_1};
     }
 
@@ -3354,15 +3354,15 @@ struct Upfirdn2dOpMmcv {
     static at::Tensor make(const at::Tensor& input, const at::Tensor& kernel, c10::SymInt up_x, c10::SymInt up_y,
                            c10::SymInt down_x, c10::SymInt down_y, c10::SymInt pad_x0, c10::SymInt pad_x1,
                            c10::SymInt pad_y0, c10::SymInt pad_y1) {
-        const c10::SymInt M = sizeOf(input, "input", 4, 0);
-        const c10::SymInt H = sizeOf(input, "input", 4, 1);
-        const c10::SymInt KH = sizeOf(kernel, "kernel", 2, 0);
+        const c10::SymInt M = size_of(input, "input", 4, 0);
+        const c10::SymInt H = size_of(input, "input", 4, 1);
+        const c10::SymInt KH = size_of(kernel, "kernel", 2, 0);
         const c10::SymInt size_3 = quotient(H * up_y + pad_y0 + pad_y1 - KH + down_y, down_y);
-        const c10::SymInt W = sizeOf(input, "input", 4, 2);
-        const c10::SymInt KW = sizeOf(kernel, "kernel", 2, 1);
+        const c10::SymInt W = size_of(input, "input", 4, 2);
+        const c10::SymInt KW = size_of(kernel, "kernel", 2, 1);
         const c10::SymInt size_6 = quotient(W * up_x + pad_x0 + pad_x1 - KW + down_x, down_x);
-        const c10::SymInt L = sizeOf(input, "input", 4, 3);
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), Sizes{M, size_3, size_6, L});
+        const c10::SymInt L = size_of(input, "input", 4, 3);
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), Sizes{M, size_3, size_6, L});
         return result_0;
     }
 
@@ -3384,7 +3384,7 @@ struct HardVoxelizeMmcv {
     static at::Tensor make(const at::Tensor& voxels, const at::Tensor& coors, const at::Tensor& num_points_per_voxel,
                            const at::Tensor& points, const at::Tensor& voxel_size, const at::Tensor& coors_range,
                            int64_t max_points, int64_t max_voxels, int64_t NDim, bool deterministic) {
-        at::Tensor result_0 = makeEmpty(points, at::kLong, Sizes{});
+        at::Tensor result_0 = make_empty(points, at::kLong, Sizes{});
         return result_0;
     }
 
@@ -3411,8 +3411,8 @@ struct HardVoxelizeMmcv {
 struct DynamicVoxelizeMmcv {
     static at::Tensor make(const at::Tensor& points, const at::Tensor& voxel_size, const at::Tensor& coors_range,
                            c10::SymInt NDim) {
-        const c10::SymInt P = sizeOf(points, "points", 2, 0);
-        at::Tensor result_0 = makeEmpty(points, at::kInt, Sizes{P, NDim});
+        const c10::SymInt P = size_of(points, "points", 2, 0);
+        at::Tensor result_0 = make_empty(points, at::kInt, Sizes{P, NDim});
         return result_0;
     }
 
@@ -3433,7 +3433,7 @@ struct DynamicVoxelizeMmcv {
 struct RotatedFeatureAlignMmcv {
     static at::Tensor make(const at::Tensor& features, const at::Tensor& best_bboxes, double spatial_scale,
                            int64_t points) {
-        at::Tensor result_0 = makeEmpty(features, features.scalar_type(), sizesOf(features));
+        at::Tensor result_0 = make_empty(features, features.scalar_type(), sizes_of(features));
         return result_0;
     }
 
@@ -3453,7 +3453,7 @@ struct RotatedFeatureAlignMmcv {
 struct RotatedFeatureAlignBackwardMmcv {
     static at::Tensor make(const at::Tensor& top_grad, const at::Tensor& best_bboxes, double spatial_scale,
                            int64_t points) {
-        at::Tensor result_0 = makeZeros(top_grad, top_grad.scalar_type(), sizesOf(top_grad));
+        at::Tensor result_0 = make_zeros(top_grad, top_grad.scalar_type(), sizes_of(top_grad));
         return result_0;
     }
 
@@ -3472,9 +3472,9 @@ struct RotatedFeatureAlignBackwardMmcv {
 // diopiPointsInPolygonsMmcv.
 struct PointsInPolygonsMmcv {
     static at::Tensor make(const at::Tensor& points, const at::Tensor& polygons) {
-        const c10::SymInt B = sizeOf(points, "points", 2, 0);
-        const c10::SymInt M = sizeOf(polygons, "polygons", 2, 0);
-        at::Tensor result_0 = makeEmpty(points, points.scalar_type(), Sizes{B, M});
+        const c10::SymInt B = size_of(points, "points", 2, 0);
+        const c10::SymInt M = size_of(polygons, "polygons", 2, 0);
+        at::Tensor result_0 = make_empty(points, points.scalar_type(), Sizes{B, M});
         return result_0;
     }
 
@@ -3492,8 +3492,8 @@ struct PointsInPolygonsMmcv {
 struct IndiceMaxpoolMmcv {
     static at::Tensor make(const at::Tensor& features, const at::Tensor& indicePairs, const at::Tensor& indiceNum,
                            c10::SymInt numAct) {
-        const c10::SymInt C = sizeOf(features, "features", 2, 1);
-        at::Tensor result_0 = makeEmpty(features, features.scalar_type(), Sizes{numAct, C});
+        const c10::SymInt C = size_of(features, "features", 2, 1);
+        at::Tensor result_0 = make_empty(features, features.scalar_type(), Sizes{numAct, C});
         return result_0;
     }
 
@@ -3515,9 +3515,9 @@ struct IndiceMaxpoolMmcv {
 struct IndiceMaxpoolBackwardMmcv {
     static at::Tensor make(const at::Tensor& features, const at::Tensor& outFeatures, const at::Tensor& outGrad,
                            const at::Tensor& indicePairs, const at::Tensor& indiceNum) {
-        const c10::SymInt N = sizeOf(features, "features", 2, 0);
-        const c10::SymInt C = sizeOf(features, "features", 2, 1);
-        at::Tensor result_0 = makeEmpty(features, features.scalar_type(), Sizes{N, C});
+        const c10::SymInt N = size_of(features, "features", 2, 0);
+        const c10::SymInt C = size_of(features, "features", 2, 1);
+        at::Tensor result_0 = make_empty(features, features.scalar_type(), Sizes{N, C});
         return result_0;
     }
 
@@ -3541,8 +3541,8 @@ struct IndiceMaxpoolBackwardMmcv {
 struct IndiceConvMmcv {
     static at::Tensor make(const at::Tensor& features, const at::Tensor& filters, const at::Tensor& indicePairs,
                            const at::Tensor& indiceNum, c10::SymInt numActOut, int64_t _inverse, int64_t _subM) {
-        const c10::SymInt CO = sizeOfAtLeast(filters, "filters", 2, -1);
-        at::Tensor result_0 = makeEmpty(features, features.scalar_type(), Sizes{numActOut, CO});
+        const c10::SymInt CO = size_of_at_least(filters, "filters", 2, -1);
+        at::Tensor result_0 = make_empty(features, features.scalar_type(), Sizes{numActOut, CO});
         return result_0;
     }
 
@@ -3584,8 +3584,8 @@ struct FusedIndiceConvBatchnormMmcv {
     static at::Tensor make(const at::Tensor& features, const at::Tensor& filters, const at::Tensor& bias,
                            const at::Tensor& indicePairs, const at::Tensor& indiceNum, c10::SymInt numActOut,
                            int64_t _inverse, int64_t _subM) {
-        const c10::SymInt CO = sizeOfAtLeast(filters, "filters", 2, -1);
-        at::Tensor result_0 = makeEmpty(features, features.scalar_type(), Sizes{numActOut, CO});
+        const c10::SymInt CO = size_of_at_least(filters, "filters", 2, -1);
+        at::Tensor result_0 = make_empty(features, features.scalar_type(), Sizes{numActOut, CO});
         return result_0;
     }
 
@@ -3609,8 +3609,8 @@ struct FusedIndiceConvBatchnormMmcv {
 // diopiMinAreaPolygonsMmcv.
 struct MinAreaPolygonsMmcv {
     static at::Tensor make(const at::Tensor& pointsets) {
-        const c10::SymInt N = sizeOf(pointsets, "pointsets", 2, 0);
-        at::Tensor result_0 = makeEmpty(pointsets, pointsets.scalar_type(), Sizes{N, 8});
+        const c10::SymInt N = size_of(pointsets, "pointsets", 2, 0);
+        at::Tensor result_0 = make_empty(pointsets, pointsets.scalar_type(), Sizes{N, 8});
         return result_0;
     }
 
@@ -3626,15 +3626,15 @@ struct MinAreaPolygonsMmcv {
 // diopiActiveRotatedFilterMmcv.
 struct ActiveRotatedFilterMmcv {
     static at::Tensor make(const at::Tensor& input, const at::Tensor& indices) {
-        const c10::SymInt O = sizeOf(input, "input", 5, 0);
-        const c10::SymInt D = sizeOf(indices, "indices", 4, 3);
+        const c10::SymInt O = size_of(input, "input", 5, 0);
+        const c10::SymInt D = size_of(indices, "indices", 4, 3);
         const c10::SymInt size_2 = O * D;
-        const c10::SymInt I = sizeOf(input, "input", 5, 1);
-        const c10::SymInt R = sizeOf(input, "input", 5, 2);
+        const c10::SymInt I = size_of(input, "input", 5, 1);
+        const c10::SymInt R = size_of(input, "input", 5, 2);
         const c10::SymInt size_5 = I * R;
-        const c10::SymInt H = sizeOf(input, "input", 5, 3);
-        const c10::SymInt W = sizeOf(input, "input", 5, 4);
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), Sizes{size_2, size_5, H, W});
+        const c10::SymInt H = size_of(input, "input", 5, 3);
+        const c10::SymInt W = size_of(input, "input", 5, 4);
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), Sizes{size_2, size_5, H, W});
         return result_0;
     }
 
@@ -3651,15 +3651,15 @@ struct ActiveRotatedFilterMmcv {
 // diopiActiveRotatedFilterBackwardMmcv.
 struct ActiveRotatedFilterBackwardMmcv {
     static at::Tensor make(const at::Tensor& grad_out, const at::Tensor& indices) {
-        const c10::SymInt A = sizeOf(grad_out, "grad_out", 4, 0);
-        const c10::SymInt D = sizeOf(indices, "indices", 4, 3);
+        const c10::SymInt A = size_of(grad_out, "grad_out", 4, 0);
+        const c10::SymInt D = size_of(indices, "indices", 4, 3);
         const c10::SymInt size_2 = quotient(A, D);
-        const c10::SymInt B = sizeOf(grad_out, "grad_out", 4, 1);
-        const c10::SymInt R = sizeOf(indices, "indices", 4, 0);
+        const c10::SymInt B = size_of(grad_out, "grad_out", 4, 1);
+        const c10::SymInt R = size_of(indices, "indices", 4, 0);
         const c10::SymInt size_5 = quotient(B, R);
-        const c10::SymInt H = sizeOf(grad_out, "grad_out", 4, 2);
-        const c10::SymInt W = sizeOf(grad_out, "grad_out", 4, 3);
-        at::Tensor result_0 = makeEmpty(grad_out, grad_out.scalar_type(), Sizes{size_2, size_5, R, H, W});
+        const c10::SymInt H = size_of(grad_out, "grad_out", 4, 2);
+        const c10::SymInt W = size_of(grad_out, "grad_out", 4, 3);
+        at::Tensor result_0 = make_empty(grad_out, grad_out.scalar_type(), Sizes{size_2, size_5, R, H, W});
         return result_0;
     }
 
@@ -3677,9 +3677,9 @@ struct ActiveRotatedFilterBackwardMmcv {
 // diopiConvexIouMmcv.
 struct ConvexIouMmcv {
     static at::Tensor make(const at::Tensor& pointsets, const at::Tensor& polygons) {
-        const c10::SymInt N = sizeOf(pointsets, "pointsets", 2, 0);
-        const c10::SymInt K = sizeOf(polygons, "polygons", 2, 0);
-        at::Tensor result_0 = makeEmpty(pointsets, pointsets.scalar_type(), Sizes{N, K});
+        const c10::SymInt N = size_of(pointsets, "pointsets", 2, 0);
+        const c10::SymInt K = size_of(polygons, "polygons", 2, 0);
+        at::Tensor result_0 = make_empty(pointsets, pointsets.scalar_type(), Sizes{N, K});
         return result_0;
     }
 
@@ -3696,8 +3696,8 @@ struct ConvexIouMmcv {
 // diopiConvexGiouMmcv.
 struct ConvexGiouMmcv {
     static at::Tensor make(const at::Tensor& pointsets, const at::Tensor& polygons) {
-        const c10::SymInt N = sizeOf(pointsets, "pointsets", 2, 0);
-        at::Tensor result_0 = makeEmpty(pointsets, pointsets.scalar_type(), Sizes{N, 19});
+        const c10::SymInt N = size_of(pointsets, "pointsets", 2, 0);
+        at::Tensor result_0 = make_empty(pointsets, pointsets.scalar_type(), Sizes{N, 19});
         return result_0;
     }
 
@@ -3714,9 +3714,9 @@ struct ConvexGiouMmcv {
 // diopiDiffIouRotatedSortVerticesMmcv.
 struct DiffIouRotatedSortVerticesMmcv {
     static at::Tensor make(const at::Tensor& vertices, const at::Tensor& mask, const at::Tensor& num_valid) {
-        const c10::SymInt B = sizeOf(vertices, "vertices", 4, 0);
-        const c10::SymInt N = sizeOf(vertices, "vertices", 4, 1);
-        at::Tensor result_0 = makeEmpty(vertices, at::kInt, Sizes{B, N, 9});
+        const c10::SymInt B = size_of(vertices, "vertices", 4, 0);
+        const c10::SymInt N = size_of(vertices, "vertices", 4, 1);
+        at::Tensor result_0 = make_empty(vertices, at::kInt, Sizes{B, N, 9});
         return result_0;
     }
 
@@ -3737,13 +3737,13 @@ struct DiffIouRotatedSortVerticesMmcv {
 struct ChamferDistanceMmcv {
     static std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> make(const at::Tensor& xyz1,
                                                                            const at::Tensor& xyz2) {
-        const c10::SymInt B = sizeOf(xyz1, "xyz1", 3, 0);
-        const c10::SymInt N = sizeOf(xyz1, "xyz1", 3, 1);
-        const c10::SymInt M = sizeOf(xyz2, "xyz2", 3, 1);
-        at::Tensor result_0 = makeEmpty(xyz1, xyz1.scalar_type(), Sizes{B, N});
-        at::Tensor result_1 = makeEmpty(xyz1, xyz1.scalar_type(), Sizes{B, M});
-        at::Tensor result_2 = makeEmpty(xyz1, at::kInt, Sizes{B, N});
-        at::Tensor result_3 = makeEmpty(xyz1, at::kInt, Sizes{B, M});
+        const c10::SymInt B = size_of(xyz1, "xyz1", 3, 0);
+        const c10::SymInt N = size_of(xyz1, "xyz1", 3, 1);
+        const c10::SymInt M = size_of(xyz2, "xyz2", 3, 1);
+        at::Tensor result_0 = make_empty(xyz1, xyz1.scalar_type(), Sizes{B, N});
+        at::Tensor result_1 = make_empty(xyz1, xyz1.scalar_type(), Sizes{B, M});
+        at::Tensor result_2 = make_empty(xyz1, at::kInt, Sizes{B, N});
+        at::Tensor result_3 = make_empty(xyz1, at::kInt, Sizes{B, M});
         return {result_0, result_1, result_2, result_3};
     }
 
@@ -3764,11 +3764,11 @@ struct ChamferDistanceBackwardMmcv {
     static std::tuple<at::Tensor, at::Tensor> make(const at::Tensor& xyz1, const at::Tensor& xyz2,
                                                    const at::Tensor& idx1, const at::Tensor& idx2,
                                                    const at::Tensor& grad_dist1, const at::Tensor& grad_dist2) {
-        const c10::SymInt B = sizeOf(xyz1, "xyz1", 3, 0);
-        const c10::SymInt N = sizeOf(xyz1, "xyz1", 3, 1);
-        const c10::SymInt M = sizeOf(xyz2, "xyz2", 3, 1);
-        at::Tensor result_0 = makeZeros(xyz1, xyz1.scalar_type(), Sizes{B, N, 2});
-        at::Tensor result_1 = makeZeros(xyz1, xyz1.scalar_type(), Sizes{B, M, 2});
+        const c10::SymInt B = size_of(xyz1, "xyz1", 3, 0);
+        const c10::SymInt N = size_of(xyz1, "xyz1", 3, 1);
+        const c10::SymInt M = size_of(xyz2, "xyz2", 3, 1);
+        at::Tensor result_0 = make_zeros(xyz1, xyz1.scalar_type(), Sizes{B, N, 2});
+        at::Tensor result_1 = make_zeros(xyz1, xyz1.scalar_type(), Sizes{B, M, 2});
         return {result_0, result_1};
     }
 
@@ -3793,9 +3793,9 @@ struct ChamferDistanceBackwardMmcv {
 struct PrroiPoolMmcv {
     static at::Tensor make(const at::Tensor& input, const at::Tensor& rois, c10::SymInt pooled_height,
                            c10::SymInt pooled_width, double spatial_scale) {
-        const c10::SymInt K = sizeOf(rois, "rois", 2, 0);
-        const c10::SymInt C = sizeOf(input, "input", 4, 1);
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), Sizes{K, C, pooled_height, pooled_width});
+        const c10::SymInt K = size_of(rois, "rois", 2, 0);
+        const c10::SymInt C = size_of(input, "input", 4, 1);
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), Sizes{K, C, pooled_height, pooled_width});
         return result_0;
     }
 
@@ -3831,7 +3831,7 @@ struct PrroiPoolbackwardMmcv {
 struct PrroiPoolCoorBackwardMmcv {
     static at::Tensor make(const at::Tensor& output, const at::Tensor& grad_output, const at::Tensor& input,
                            const at::Tensor& rois, int64_t pooled_height, int64_t pooled_width, double spatial_scale) {
-        at::Tensor result_0 = makeZeros(input, input.scalar_type(), sizesOf(rois));
+        at::Tensor result_0 = make_zeros(input, input.scalar_type(), sizes_of(rois));
         return result_0;
     }
 
@@ -3967,7 +3967,7 @@ struct UpdatePaddingCount {
 // diopiTransposeAxis01.
 struct TransposeAxis01 {
     static at::Tensor make(const at::Tensor& input, c10::SymInt dim0, c10::SymInt dim1, c10::SymInt dim2) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), Sizes{dim1, dim0, dim2});
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), Sizes{dim1, dim0, dim2});
         return result_0;
     }
 
@@ -3985,7 +3985,7 @@ struct EmbeddingLookupPosEncoding {
     static at::Tensor make(const at::Tensor& embedding_table, const at::Tensor& all_ids, c10::SymInt batch_size,
                            c10::SymInt hidden_units, int64_t step) {
         at::Tensor result_0 =
-            makeEmpty(embedding_table, embedding_table.scalar_type(), Sizes{batch_size, hidden_units});
+            make_empty(embedding_table, embedding_table.scalar_type(), Sizes{batch_size, hidden_units});
         return result_0;
     }
 
@@ -4006,7 +4006,7 @@ struct InputIdsEmbeddingLookupPosEncoding {
     static at::Tensor make(const at::Tensor& input_ids, const at::Tensor& embedding_table, c10::SymInt input_lengths,
                            c10::SymInt hidden_units) {
         at::Tensor result_0 =
-            makeEmpty(embedding_table, embedding_table.scalar_type(), Sizes{input_lengths, hidden_units});
+            make_empty(embedding_table, embedding_table.scalar_type(), Sizes{input_lengths, hidden_units});
         return result_0;
     }
 
@@ -4060,7 +4060,7 @@ struct StopWordsCriterion {
 struct LengthCriterion {
     static at::Tensor make(const at::Tensor& finished, const at::Tensor& finished_sum,
                            const at::Tensor& sequence_limit_length, int64_t batch_size, int64_t step) {
-        at::Tensor result_0 = makeEmpty(sequence_limit_length, at::kBool, Sizes{1});
+        at::Tensor result_0 = make_empty(sequence_limit_length, at::kBool, Sizes{1});
         return result_0;
     }
 
@@ -4154,7 +4154,7 @@ struct MergeAttentionStates {
     static at::Tensor make(const std::optional<at::Tensor>& out_lse, const at::Tensor& prefix_output,
                            const at::Tensor& prefix_lse, const at::Tensor& suffix_output,
                            const at::Tensor& suffix_lse) {
-        at::Tensor result_0 = makeEmpty(prefix_output, prefix_output.scalar_type(), sizesOf(prefix_output));
+        at::Tensor result_0 = make_empty(prefix_output, prefix_output.scalar_type(), sizes_of(prefix_output));
         return result_0;
     }
 
@@ -4177,8 +4177,8 @@ struct MergeAttentionStates {
 struct ComputeSlotMapping {
     static at::Tensor make(const at::Tensor& query_start_loc, const at::Tensor& positions,
                            const at::Tensor& block_table, int64_t block_size) {
-        const c10::SymInt T = sizeOf(positions, "positions", 1, 0);
-        at::Tensor result_0 = makeEmpty(query_start_loc, at::kLong, Sizes{T});
+        const c10::SymInt T = size_of(positions, "positions", 1, 0);
+        at::Tensor result_0 = make_empty(query_start_loc, at::kLong, Sizes{T});
         return result_0;
     }
 
@@ -4248,8 +4248,8 @@ struct TopkGating {
     static at::Tensor make(const at::Tensor& experts, const at::Tensor& gating, const std::optional<at::Tensor>& bias,
                            c10::SymInt top_k, std::string_view scoring, bool renormalize, int64_t num_groups,
                            int64_t top_groups, double scaling) {
-        const c10::SymInt T = sizeOf(gating, "gating", 2, 0);
-        at::Tensor result_0 = makeEmpty(gating, at::kFloat, Sizes{T, top_k});
+        const c10::SymInt T = size_of(gating, "gating", 2, 0);
+        at::Tensor result_0 = make_empty(gating, at::kFloat, Sizes{T, top_k});
         return result_0;
     }
 
@@ -4275,7 +4275,7 @@ struct FusedExperts {
                            const std::optional<at::Tensor>& expert_map, std::string_view activation,
                            const std::optional<at::Tensor>& gate_up_scale, const std::optional<at::Tensor>& down_scale,
                            int64_t block) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -4326,7 +4326,7 @@ struct GroupedGemm {
 struct ResidualRMSNorm {
     static at::Tensor make(const std::optional<at::Tensor>& residual, const at::Tensor& input,
                            const std::optional<at::Tensor>& weight, double eps, double weight_offset) {
-        at::Tensor result_0 = makeEmpty(input, input.scalar_type(), sizesOf(input));
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
         return result_0;
     }
 
@@ -4436,7 +4436,7 @@ struct PackedLinear {
 // diopiQuantizeByToken.
 struct QuantizeByToken {
     static at::Tensor make(const at::Tensor& scale, const at::Tensor& input) {
-        at::Tensor result_0 = makeEmpty(input, at::kChar, sizesOf(input));
+        at::Tensor result_0 = make_empty(input, at::kChar, sizes_of(input));
         return result_0;
     }
 
@@ -4598,8 +4598,8 @@ struct PenalizeLogitsInp {
 // diopiSampleTokens.
 struct SampleTokens {
     static at::Tensor make(const at::Tensor& logits, const at::Tensor& uniforms) {
-        const c10::SymInt R = sizeOf(logits, "logits", 2, 0);
-        at::Tensor result_0 = makeEmpty(logits, at::kLong, Sizes{R});
+        const c10::SymInt R = size_of(logits, "logits", 2, 0);
+        at::Tensor result_0 = make_empty(logits, at::kLong, Sizes{R});
         return result_0;
     }
 
@@ -5188,660 +5188,660 @@ TORCH_LIBRARY_FRAGMENT(diopi, library) {
     library.def("sample_tokens(Tensor logits, Tensor uniforms) -> Tensor");
 }
 
-TORCH_LIBRARY_IMPL(diopi, PrivateUse1, library) {
-    addCustom(library, "max_pool1d", &MaxPool1d::run);
-    addCustom(library, "max_pool1d_backward", &MaxPool1dBackward::run);
-    addCustom(library, "max_pool1d_with_indices", &MaxPool1dWithIndices::run);
-    addCustom(library, "avg_pool1d", &AvgPool1d::run);
-    addCustom(library, "avg_pool1d_backward", &AvgPool1dBackward::run);
-    addCustom(library, "adaptive_max_pool1d", &AdaptiveMaxPool1d::run);
-    addCustom(library, "adaptive_max_pool1d_with_indices", &AdaptiveMaxPool1dWithIndices::run);
-    addCustom(library, "adaptive_max_pool1d_backward", &AdaptiveMaxPool1dBackward::run);
-    addCustom(library, "adaptive_avg_pool1d_backward", &AdaptiveAvgPool1dBackward::run);
-    addCustom(library, "adaptive_avg_pool1d", &AdaptiveAvgPool1d::run);
-    addCustom(library, "pool1d", &Pool1d::run);
-    addCustom(library, "pool1d_backward", &Pool1dBackward::run);
-    addCustom(library, "pool2d", &Pool2d::run);
-    addCustom(library, "pool2d_backward", &Pool2dBackward::run);
-    addCustom(library, "adaptive_max_pool2d", &AdaptiveMaxPool2d::run);
-    addCustom(library, "dropout_inp", &DropoutInp::run);
-    addCustom(library, "sigmoid_focal_loss", &SigmoidFocalLoss::run);
-    addCustom(library, "sigmoid_focal_loss_backward", &SigmoidFocalLossBackward::run);
-    addCustom(library, "cross_entropy_loss_backward", &CrossEntropyLossBackward::run);
-    addCustom(library, "nll_loss_backward", &NLLLossBackward::run);
-    addCustom(library, "bce_with_logits_backward", &BCEWithLogitsBackward::run);
-    addCustom(library, "cholesky_backward", &CholeskyBackward::run);
-    addCustom(library, "triangular_solve_backward", &TriangularSolveBackward::run);
-    addCustom(library, "index_select_backward", &IndexSelectBackward::run);
-    addCustom(library, "nms", &Nms::run);
-    addCustom(library, "roi_align", &RoiAlign::run);
-    addCustom(library, "roi_align_backward", &RoiAlignBackward::run);
-    addCustom(library, "sgd", &Sgd::run);
-    addCustom(library, "sort_backward", &SortBackward::run);
-    addCustom(library, "adam_w", &AdamW::run);
-    addCustom(library, "conv_transpose2d_backward", &ConvTranspose2dBackward::run);
-    addCustom(library, "conv_transpose3d", &ConvTranspose3d::run);
-    addCustom(library, "conv_transpose3d_backward", &ConvTranspose3dBackward::run);
-    addCustom(library, "cumsum_backward", &CumsumBackward::run);
-    addCustom(library, "adadelta", &Adadelta::run);
-    addCustom(library, "adam", &Adam::run);
-    addCustom(library, "rmsprop", &Rmsprop::run);
-    addCustom(library, "convolution3d", &Convolution3d::run);
-    addCustom(library, "convolution3d_backward", &Convolution3dBackward::run);
-    addCustom(library, "max_pool3d", &MaxPool3d::run);
-    addCustom(library, "adaptive_max_pool3d", &AdaptiveMaxPool3d::run);
-    addCustom(library, "pool3d", &Pool3d::run);
-    addCustom(library, "pool3d_backward", &Pool3dBackward::run);
-    addCustom(library, "masked_select_backward", &MaskedSelectBackward::run);
-    addCustom(library, "expand", &Expand::run);
-    addCustom(library, "norm_backward", &NormBackward::run);
-    addCustom(library, "layer_norm_gb", &LayerNormGB::run);
-    addCustom(library, "gather_backward", &GatherBackward::run);
-    addCustom(library, "bernoulli_inp", &BernoulliInp::run);
-    addCustom(library, "mesh_grid", &MeshGrid::run);
-    addCustom(library, "grid_sample", &GridSample::run);
-    addCustom(library, "layer_norm_gb_backward", &LayerNormGBBackward::run);
-    addCustom(library, "instance_norm", &InstanceNorm::run);
-    addCustom(library, "instance_norm_backward", &InstanceNormBackward::run);
-    addCustom(library, "normalize", &Normalize::run);
-    addCustom(library, "normalize_backward", &NormalizeBackward::run);
-    addCustom(library, "copy_inp", &CopyInp::run);
-    addCustom(library, "cast_dtype", &CastDtype::run);
-    addCustom(library, "imag", &Imag::run);
-    addCustom(library, "real", &Real::run);
-    addCustom(library, "rotary_embedding", &RotaryEmbedding::run);
-    addCustom(library, "flash_attention", &FlashAttention::run);
-    addCustom(library, "flash_attention_backward", &FlashAttentionBackward::run);
-    addCustom(library, "customized_flash_attention", &CustomizedFlashAttention::run);
-    addCustom(library, "customized_flash_attention_backward", &CustomizedFlashAttentionBackward::run);
-    addCustom(library, "flash_attention_var_len", &FlashAttentionVarLen::run);
-    addCustom(library, "flash_attention_var_len_backward", &FlashAttentionVarLenBackward::run);
-    addCustom(library, "customized_flash_attention_var_len", &CustomizedFlashAttentionVarLen::run);
-    addCustom(library, "customized_flash_attention_var_len_backward", &CustomizedFlashAttentionVarLenBackward::run);
-    addCustom(library, "scaled_masked_softmax", &ScaledMaskedSoftmax::run);
-    addCustom(library, "scaled_masked_softmax_backward", &ScaledMaskedSoftmaxBackward::run);
-    addCustom(library, "apply_penalty", &ApplyPenalty::run);
-    addCustom(library, "apply_penalty_v2", &ApplyPenaltyV2::run);
-    addCustom(library, "dest_index_copy_kv", &DestIndexCopyKV::run);
-    addCustom(library, "token_attention_inference", &TokenAttentionInference::run);
-    addCustom(library, "token_softmax_reduce_v_inference", &TokenSoftmaxReduceVInference::run);
-    addCustom(library, "paged_attention", &PagedAttention::run);
-    addCustom(library, "context_attention_inference", &ContextAttentionInference::run);
-    addCustom(library, "rotary_embedding_v2", &RotaryEmbeddingV2::run);
-    addCustom(library, "matmul_all_reduce", &MatmulAllReduce::run);
-    addCustom(library, "prompt_flash_attention", &PromptFlashAttention::run);
-    addCustom(library, "assign_score_withk_mmcv", &AssignScoreWithkMmcv::run);
-    addCustom(library, "assign_score_withk_backward_mmcv", &AssignScoreWithkBackwardMmcv::run);
-    addCustom(library, "ball_query_mmcv", &BallQueryMmcv::run);
-    addCustom(library, "stack_ball_query_mmcv", &StackBallQueryMmcv::run);
-    addCustom(library, "bbox_overlaps_mmcv", &BboxOverlapsMmcv::run);
-    addCustom(library, "border_align_mmcv", &BorderAlignMmcv::run);
-    addCustom(library, "border_align_backward_mmcv", &BorderAlignBackwardMmcv::run);
-    addCustom(library, "box_iou_rotated_mmcv", &BoxIouRotatedMmcv::run);
-    addCustom(library, "box_iou_quadri_mmcv", &BoxIouQuadriMmcv::run);
-    addCustom(library, "carafe_mmcv", &CarafeMmcv::run);
-    addCustom(library, "carafe_backward_mmcv", &CarafeBackwardMmcv::run);
-    addCustom(library, "carafe_naive_mmcv", &CarafeNaiveMmcv::run);
-    addCustom(library, "carafe_naive_backward_mmcv", &CarafeNaiveBackwardMmcv::run);
-    addCustom(library, "correlation_mmcv", &CorrelationMmcv::run);
-    addCustom(library, "correlation_backward_mmcv", &CorrelationBackwardMmcv::run);
-    addCustom(library, "deform_conv_mmcv", &DeformConvMmcv::run);
-    addCustom(library, "deform_conv_backward_input_mmcv", &DeformConvBackwardInputMmcv::run);
-    addCustom(library, "deform_conv_backward_parameters_mmcv", &DeformConvBackwardParametersMmcv::run);
-    addCustom(library, "deform_roi_pool_mmcv", &DeformRoiPoolMmcv::run);
-    addCustom(library, "deform_roi_pool_backward_mmcv", &DeformRoiPoolBackwardMmcv::run);
-    addCustom(library, "sigmoid_focal_loss_mmcv", &SigmoidFocalLossMmcv::run);
-    addCustom(library, "sigmoid_focal_loss_backward_mmcv", &SigmoidFocalLossBackwardMmcv::run);
-    addCustom(library, "softmax_focal_loss_mmcv", &SoftmaxFocalLossMmcv::run);
-    addCustom(library, "softmax_focal_loss_backward_mmcv", &SoftmaxFocalLossBackwardMmcv::run);
-    addCustom(library, "furthest_point_sampling_mmcv", &FurthestPointSamplingMmcv::run);
-    addCustom(library, "furthest_point_sampling_with_dist_mmcv", &FurthestPointSamplingWithDistMmcv::run);
-    addCustom(library, "fused_bias_leakyrelu_mmcv", &FusedBiasLeakyreluMmcv::run);
-    addCustom(library, "gather_points_mmcv", &GatherPointsMmcv::run);
-    addCustom(library, "gather_points_backward_mmcv", &GatherPointsBackwardMmcv::run);
-    addCustom(library, "group_points_mmcv", &GroupPointsMmcv::run);
-    addCustom(library, "group_points_backward_mmcv", &GroupPointsBackwardMmcv::run);
-    addCustom(library, "stack_group_points_mmcv", &StackGroupPointsMmcv::run);
-    addCustom(library, "stack_group_points_backward_mmcv", &StackGroupPointsBackwardMmcv::run);
-    addCustom(library, "iou3d_boxes_overlap_bev_mmcv", &Iou3dBoxesOverlapBevMmcv::run);
-    addCustom(library, "iou3d_nms3d_mmcv", &Iou3dNms3dMmcv::run);
-    addCustom(library, "iou3d_nms3d_normal_mmcv", &Iou3dNms3dNormalMmcv::run);
-    addCustom(library, "knn_mmcv", &KnnMmcv::run);
-    addCustom(library, "masked_im2col_mmcv", &MaskedIm2colMmcv::run);
-    addCustom(library, "masked_col2im_mmcv", &MaskedCol2imMmcv::run);
-    addCustom(library, "modulated_deform_conv_mmcv", &ModulatedDeformConvMmcv::run);
-    addCustom(library, "modulated_deform_conv_backward_mmcv", &ModulatedDeformConvBackwardMmcv::run);
-    addCustom(library, "ms_deform_attn_mmcv", &MsDeformAttnMmcv::run);
-    addCustom(library, "ms_deform_attn_backward_mmcv", &MsDeformAttnBackwardMmcv::run);
-    addCustom(library, "nms_mmcv", &NmsMmcv::run);
-    addCustom(library, "nms_rotated_mmcv", &NmsRotatedMmcv::run);
-    addCustom(library, "points_in_boxes_part_mmcv", &PointsInBoxesPartMmcv::run);
-    addCustom(library, "points_in_boxes_all_mmcv", &PointsInBoxesAllMmcv::run);
-    addCustom(library, "psamask_mmcv", &PsamaskMmcv::run);
-    addCustom(library, "psamask_backward_mmcv", &PsamaskBackwardMmcv::run);
-    addCustom(library, "roi_align_mmcv", &RoiAlignMmcv::run);
-    addCustom(library, "roi_align_backward_mmcv", &RoiAlignBackwardMmcv::run);
-    addCustom(library, "roi_align_rotated_mmcv", &RoiAlignRotatedMmcv::run);
-    addCustom(library, "roi_align_rotated_backward_mmcv", &RoiAlignRotatedBackwardMmcv::run);
-    addCustom(library, "riroi_align_rotated_mmcv", &RiroiAlignRotatedMmcv::run);
-    addCustom(library, "riroi_align_rotated_backward_mmcv", &RiroiAlignRotatedBackwardMmcv::run);
-    addCustom(library, "roiaware_pool3d_mmcv", &RoiawarePool3dMmcv::run);
-    addCustom(library, "roiaware_pool3d_backward_mmcv", &RoiawarePool3dBackwardMmcv::run);
-    addCustom(library, "roipoint_pool3d_mmcv", &RoipointPool3dMmcv::run);
-    addCustom(library, "roi_pool_mmcv", &RoiPoolMmcv::run);
-    addCustom(library, "roi_pool_backward_mmcv", &RoiPoolBackwardMmcv::run);
-    addCustom(library, "dynamic_point_to_voxel_mmcv", &DynamicPointToVoxelMmcv::run);
-    addCustom(library, "dynamic_point_to_voxel_backward_mmcv", &DynamicPointToVoxelBackwardMmcv::run);
-    addCustom(library, "sync_bn_mean_mmcv", &SyncBnMeanMmcv::run);
-    addCustom(library, "sync_bn_var_mmcv", &SyncBnVarMmcv::run);
-    addCustom(library, "sync_bn_output_mmcv", &SyncBnOutputMmcv::run);
-    addCustom(library, "sync_bn_backward_param_mmcv", &SyncBnBackwardParamMmcv::run);
-    addCustom(library, "sync_bn_backward_data_mmcv", &SyncBnBackwardDataMmcv::run);
-    addCustom(library, "three_interpolate_mmcv", &ThreeInterpolateMmcv::run);
-    addCustom(library, "three_interpolate_backward_mmcv", &ThreeInterpolateBackwardMmcv::run);
-    addCustom(library, "three_nn_mmcv", &ThreeNnMmcv::run);
-    addCustom(library, "tin_shift_mmcv", &TinShiftMmcv::run);
-    addCustom(library, "tin_shift_backward_mmcv", &TinShiftBackwardMmcv::run);
-    addCustom(library, "upfirdn2d_op_mmcv", &Upfirdn2dOpMmcv::run);
-    addCustom(library, "hard_voxelize_mmcv", &HardVoxelizeMmcv::run);
-    addCustom(library, "dynamic_voxelize_mmcv", &DynamicVoxelizeMmcv::run);
-    addCustom(library, "rotated_feature_align_mmcv", &RotatedFeatureAlignMmcv::run);
-    addCustom(library, "rotated_feature_align_backward_mmcv", &RotatedFeatureAlignBackwardMmcv::run);
-    addCustom(library, "points_in_polygons_mmcv", &PointsInPolygonsMmcv::run);
-    addCustom(library, "indice_maxpool_mmcv", &IndiceMaxpoolMmcv::run);
-    addCustom(library, "indice_maxpool_backward_mmcv", &IndiceMaxpoolBackwardMmcv::run);
-    addCustom(library, "indice_conv_mmcv", &IndiceConvMmcv::run);
-    addCustom(library, "indice_conv_backward_mmcv", &IndiceConvBackwardMmcv::run);
-    addCustom(library, "fused_indice_conv_batchnorm_mmcv", &FusedIndiceConvBatchnormMmcv::run);
-    addCustom(library, "min_area_polygons_mmcv", &MinAreaPolygonsMmcv::run);
-    addCustom(library, "active_rotated_filter_mmcv", &ActiveRotatedFilterMmcv::run);
-    addCustom(library, "active_rotated_filter_backward_mmcv", &ActiveRotatedFilterBackwardMmcv::run);
-    addCustom(library, "convex_iou_mmcv", &ConvexIouMmcv::run);
-    addCustom(library, "convex_giou_mmcv", &ConvexGiouMmcv::run);
-    addCustom(library, "diff_iou_rotated_sort_vertices_mmcv", &DiffIouRotatedSortVerticesMmcv::run);
-    addCustom(library, "chamfer_distance_mmcv", &ChamferDistanceMmcv::run);
-    addCustom(library, "chamfer_distance_backward_mmcv", &ChamferDistanceBackwardMmcv::run);
-    addCustom(library, "prroi_pool_mmcv", &PrroiPoolMmcv::run);
-    addCustom(library, "prroi_poolbackward_mmcv", &PrroiPoolbackwardMmcv::run);
-    addCustom(library, "prroi_pool_coor_backward_mmcv", &PrroiPoolCoorBackwardMmcv::run);
-    addCustom(library, "root_mean_square_norm_inp", &RootMeanSquareNormInp::run);
-    addCustom(library, "fused_add_root_mean_square_norm_inp", &FusedAddRootMeanSquareNormInp::run);
-    addCustom(library, "setup_topk_runtime_args_inp", &SetupTopkRuntimeArgsInp::run);
-    addCustom(library, "setup_topp_runtime_args_inp", &SetupToppRuntimeArgsInp::run);
-    addCustom(library, "gather_output", &GatherOutput::run);
-    addCustom(library, "plus_scalar_inp", &PlusScalarInp::run);
-    addCustom(library, "update_padding_count", &UpdatePaddingCount::run);
-    addCustom(library, "transpose_axis01", &TransposeAxis01::run);
-    addCustom(library, "embedding_lookup_pos_encoding", &EmbeddingLookupPosEncoding::run);
-    addCustom(library, "input_ids_embedding_lookup_pos_encoding", &InputIdsEmbeddingLookupPosEncoding::run);
-    addCustom(library, "ban_bad_words_inp", &BanBadWordsInp::run);
-    addCustom(library, "stop_words_criterion", &StopWordsCriterion::run);
-    addCustom(library, "length_criterion", &LengthCriterion::run);
-    addCustom(library, "batch_apply_repetition_penalty_inp", &BatchApplyRepetitionPenaltyInp::run);
-    addCustom(library, "batch_apply_temperature_penalty_inp", &BatchApplyTemperaturePenaltyInp::run);
-    addCustom(library, "paged_attention_var_len", &PagedAttentionVarLen::run);
-    addCustom(library, "merge_attention_states", &MergeAttentionStates::run);
-    addCustom(library, "compute_slot_mapping", &ComputeSlotMapping::run);
-    addCustom(library, "reshape_and_cache", &ReshapeAndCache::run);
-    addCustom(library, "copy_blocks_inp", &CopyBlocksInp::run);
-    addCustom(library, "swap_blocks", &SwapBlocks::run);
-    addCustom(library, "topk_gating", &TopkGating::run);
-    addCustom(library, "fused_experts", &FusedExperts::run);
-    addCustom(library, "grouped_gemm", &GroupedGemm::run);
-    addCustom(library, "residual_rms_norm", &ResidualRMSNorm::run);
-    addCustom(library, "residual_rms_norm_inp", &ResidualRMSNormInp::run);
-    addCustom(library, "rotary_embedding_by_position_inp", &RotaryEmbeddingByPositionInp::run);
-    addCustom(library, "silu_and_mul", &SiluAndMul::run);
-    addCustom(library, "gelu_and_mul", &GeluAndMul::run);
-    addCustom(library, "sharded_embedding", &ShardedEmbedding::run);
-    addCustom(library, "packed_linear", &PackedLinear::run);
-    addCustom(library, "quantize_by_token", &QuantizeByToken::run);
-    addCustom(library, "scaled_int8_linear", &ScaledInt8Linear::run);
-    addCustom(library, "gptq_linear", &GptqLinear::run);
-    addCustom(library, "awq_linear", &AwqLinear::run);
-    addCustom(library, "quantize_float8_by_token", &QuantizeFloat8ByToken::run);
-    addCustom(library, "quantize_float8", &QuantizeFloat8::run);
-    addCustom(library, "scaled_float8_linear", &ScaledFloat8Linear::run);
-    addCustom(library, "mask_logits_inp", &MaskLogitsInp::run);
-    addCustom(library, "penalize_logits_inp", &PenalizeLogitsInp::run);
-    addCustom(library, "sample_tokens", &SampleTokens::run);
-}
+const KernelLibrary kKernels(c10::DispatchKey::PrivateUse1, [](KernelLibrary& library) {
+    add_custom(library, "max_pool1d", &MaxPool1d::run);
+    add_custom(library, "max_pool1d_backward", &MaxPool1dBackward::run);
+    add_custom(library, "max_pool1d_with_indices", &MaxPool1dWithIndices::run);
+    add_custom(library, "avg_pool1d", &AvgPool1d::run);
+    add_custom(library, "avg_pool1d_backward", &AvgPool1dBackward::run);
+    add_custom(library, "adaptive_max_pool1d", &AdaptiveMaxPool1d::run);
+    add_custom(library, "adaptive_max_pool1d_with_indices", &AdaptiveMaxPool1dWithIndices::run);
+    add_custom(library, "adaptive_max_pool1d_backward", &AdaptiveMaxPool1dBackward::run);
+    add_custom(library, "adaptive_avg_pool1d_backward", &AdaptiveAvgPool1dBackward::run);
+    add_custom(library, "adaptive_avg_pool1d", &AdaptiveAvgPool1d::run);
+    add_custom(library, "pool1d", &Pool1d::run);
+    add_custom(library, "pool1d_backward", &Pool1dBackward::run);
+    add_custom(library, "pool2d", &Pool2d::run);
+    add_custom(library, "pool2d_backward", &Pool2dBackward::run);
+    add_custom(library, "adaptive_max_pool2d", &AdaptiveMaxPool2d::run);
+    add_custom(library, "dropout_inp", &DropoutInp::run);
+    add_custom(library, "sigmoid_focal_loss", &SigmoidFocalLoss::run);
+    add_custom(library, "sigmoid_focal_loss_backward", &SigmoidFocalLossBackward::run);
+    add_custom(library, "cross_entropy_loss_backward", &CrossEntropyLossBackward::run);
+    add_custom(library, "nll_loss_backward", &NLLLossBackward::run);
+    add_custom(library, "bce_with_logits_backward", &BCEWithLogitsBackward::run);
+    add_custom(library, "cholesky_backward", &CholeskyBackward::run);
+    add_custom(library, "triangular_solve_backward", &TriangularSolveBackward::run);
+    add_custom(library, "index_select_backward", &IndexSelectBackward::run);
+    add_custom(library, "nms", &Nms::run);
+    add_custom(library, "roi_align", &RoiAlign::run);
+    add_custom(library, "roi_align_backward", &RoiAlignBackward::run);
+    add_custom(library, "sgd", &Sgd::run);
+    add_custom(library, "sort_backward", &SortBackward::run);
+    add_custom(library, "adam_w", &AdamW::run);
+    add_custom(library, "conv_transpose2d_backward", &ConvTranspose2dBackward::run);
+    add_custom(library, "conv_transpose3d", &ConvTranspose3d::run);
+    add_custom(library, "conv_transpose3d_backward", &ConvTranspose3dBackward::run);
+    add_custom(library, "cumsum_backward", &CumsumBackward::run);
+    add_custom(library, "adadelta", &Adadelta::run);
+    add_custom(library, "adam", &Adam::run);
+    add_custom(library, "rmsprop", &Rmsprop::run);
+    add_custom(library, "convolution3d", &Convolution3d::run);
+    add_custom(library, "convolution3d_backward", &Convolution3dBackward::run);
+    add_custom(library, "max_pool3d", &MaxPool3d::run);
+    add_custom(library, "adaptive_max_pool3d", &AdaptiveMaxPool3d::run);
+    add_custom(library, "pool3d", &Pool3d::run);
+    add_custom(library, "pool3d_backward", &Pool3dBackward::run);
+    add_custom(library, "masked_select_backward", &MaskedSelectBackward::run);
+    add_custom(library, "expand", &Expand::run);
+    add_custom(library, "norm_backward", &NormBackward::run);
+    add_custom(library, "layer_norm_gb", &LayerNormGB::run);
+    add_custom(library, "gather_backward", &GatherBackward::run);
+    add_custom(library, "bernoulli_inp", &BernoulliInp::run);
+    add_custom(library, "mesh_grid", &MeshGrid::run);
+    add_custom(library, "grid_sample", &GridSample::run);
+    add_custom(library, "layer_norm_gb_backward", &LayerNormGBBackward::run);
+    add_custom(library, "instance_norm", &InstanceNorm::run);
+    add_custom(library, "instance_norm_backward", &InstanceNormBackward::run);
+    add_custom(library, "normalize", &Normalize::run);
+    add_custom(library, "normalize_backward", &NormalizeBackward::run);
+    add_custom(library, "copy_inp", &CopyInp::run);
+    add_custom(library, "cast_dtype", &CastDtype::run);
+    add_custom(library, "imag", &Imag::run);
+    add_custom(library, "real", &Real::run);
+    add_custom(library, "rotary_embedding", &RotaryEmbedding::run);
+    add_custom(library, "flash_attention", &FlashAttention::run);
+    add_custom(library, "flash_attention_backward", &FlashAttentionBackward::run);
+    add_custom(library, "customized_flash_attention", &CustomizedFlashAttention::run);
+    add_custom(library, "customized_flash_attention_backward", &CustomizedFlashAttentionBackward::run);
+    add_custom(library, "flash_attention_var_len", &FlashAttentionVarLen::run);
+    add_custom(library, "flash_attention_var_len_backward", &FlashAttentionVarLenBackward::run);
+    add_custom(library, "customized_flash_attention_var_len", &CustomizedFlashAttentionVarLen::run);
+    add_custom(library, "customized_flash_attention_var_len_backward", &CustomizedFlashAttentionVarLenBackward::run);
+    add_custom(library, "scaled_masked_softmax", &ScaledMaskedSoftmax::run);
+    add_custom(library, "scaled_masked_softmax_backward", &ScaledMaskedSoftmaxBackward::run);
+    add_custom(library, "apply_penalty", &ApplyPenalty::run);
+    add_custom(library, "apply_penalty_v2", &ApplyPenaltyV2::run);
+    add_custom(library, "dest_index_copy_kv", &DestIndexCopyKV::run);
+    add_custom(library, "token_attention_inference", &TokenAttentionInference::run);
+    add_custom(library, "token_softmax_reduce_v_inference", &TokenSoftmaxReduceVInference::run);
+    add_custom(library, "paged_attention", &PagedAttention::run);
+    add_custom(library, "context_attention_inference", &ContextAttentionInference::run);
+    add_custom(library, "rotary_embedding_v2", &RotaryEmbeddingV2::run);
+    add_custom(library, "matmul_all_reduce", &MatmulAllReduce::run);
+    add_custom(library, "prompt_flash_attention", &PromptFlashAttention::run);
+    add_custom(library, "assign_score_withk_mmcv", &AssignScoreWithkMmcv::run);
+    add_custom(library, "assign_score_withk_backward_mmcv", &AssignScoreWithkBackwardMmcv::run);
+    add_custom(library, "ball_query_mmcv", &BallQueryMmcv::run);
+    add_custom(library, "stack_ball_query_mmcv", &StackBallQueryMmcv::run);
+    add_custom(library, "bbox_overlaps_mmcv", &BboxOverlapsMmcv::run);
+    add_custom(library, "border_align_mmcv", &BorderAlignMmcv::run);
+    add_custom(library, "border_align_backward_mmcv", &BorderAlignBackwardMmcv::run);
+    add_custom(library, "box_iou_rotated_mmcv", &BoxIouRotatedMmcv::run);
+    add_custom(library, "box_iou_quadri_mmcv", &BoxIouQuadriMmcv::run);
+    add_custom(library, "carafe_mmcv", &CarafeMmcv::run);
+    add_custom(library, "carafe_backward_mmcv", &CarafeBackwardMmcv::run);
+    add_custom(library, "carafe_naive_mmcv", &CarafeNaiveMmcv::run);
+    add_custom(library, "carafe_naive_backward_mmcv", &CarafeNaiveBackwardMmcv::run);
+    add_custom(library, "correlation_mmcv", &CorrelationMmcv::run);
+    add_custom(library, "correlation_backward_mmcv", &CorrelationBackwardMmcv::run);
+    add_custom(library, "deform_conv_mmcv", &DeformConvMmcv::run);
+    add_custom(library, "deform_conv_backward_input_mmcv", &DeformConvBackwardInputMmcv::run);
+    add_custom(library, "deform_conv_backward_parameters_mmcv", &DeformConvBackwardParametersMmcv::run);
+    add_custom(library, "deform_roi_pool_mmcv", &DeformRoiPoolMmcv::run);
+    add_custom(library, "deform_roi_pool_backward_mmcv", &DeformRoiPoolBackwardMmcv::run);
+    add_custom(library, "sigmoid_focal_loss_mmcv", &SigmoidFocalLossMmcv::run);
+    add_custom(library, "sigmoid_focal_loss_backward_mmcv", &SigmoidFocalLossBackwardMmcv::run);
+    add_custom(library, "softmax_focal_loss_mmcv", &SoftmaxFocalLossMmcv::run);
+    add_custom(library, "softmax_focal_loss_backward_mmcv", &SoftmaxFocalLossBackwardMmcv::run);
+    add_custom(library, "furthest_point_sampling_mmcv", &FurthestPointSamplingMmcv::run);
+    add_custom(library, "furthest_point_sampling_with_dist_mmcv", &FurthestPointSamplingWithDistMmcv::run);
+    add_custom(library, "fused_bias_leakyrelu_mmcv", &FusedBiasLeakyreluMmcv::run);
+    add_custom(library, "gather_points_mmcv", &GatherPointsMmcv::run);
+    add_custom(library, "gather_points_backward_mmcv", &GatherPointsBackwardMmcv::run);
+    add_custom(library, "group_points_mmcv", &GroupPointsMmcv::run);
+    add_custom(library, "group_points_backward_mmcv", &GroupPointsBackwardMmcv::run);
+    add_custom(library, "stack_group_points_mmcv", &StackGroupPointsMmcv::run);
+    add_custom(library, "stack_group_points_backward_mmcv", &StackGroupPointsBackwardMmcv::run);
+    add_custom(library, "iou3d_boxes_overlap_bev_mmcv", &Iou3dBoxesOverlapBevMmcv::run);
+    add_custom(library, "iou3d_nms3d_mmcv", &Iou3dNms3dMmcv::run);
+    add_custom(library, "iou3d_nms3d_normal_mmcv", &Iou3dNms3dNormalMmcv::run);
+    add_custom(library, "knn_mmcv", &KnnMmcv::run);
+    add_custom(library, "masked_im2col_mmcv", &MaskedIm2colMmcv::run);
+    add_custom(library, "masked_col2im_mmcv", &MaskedCol2imMmcv::run);
+    add_custom(library, "modulated_deform_conv_mmcv", &ModulatedDeformConvMmcv::run);
+    add_custom(library, "modulated_deform_conv_backward_mmcv", &ModulatedDeformConvBackwardMmcv::run);
+    add_custom(library, "ms_deform_attn_mmcv", &MsDeformAttnMmcv::run);
+    add_custom(library, "ms_deform_attn_backward_mmcv", &MsDeformAttnBackwardMmcv::run);
+    add_custom(library, "nms_mmcv", &NmsMmcv::run);
+    add_custom(library, "nms_rotated_mmcv", &NmsRotatedMmcv::run);
+    add_custom(library, "points_in_boxes_part_mmcv", &PointsInBoxesPartMmcv::run);
+    add_custom(library, "points_in_boxes_all_mmcv", &PointsInBoxesAllMmcv::run);
+    add_custom(library, "psamask_mmcv", &PsamaskMmcv::run);
+    add_custom(library, "psamask_backward_mmcv", &PsamaskBackwardMmcv::run);
+    add_custom(library, "roi_align_mmcv", &RoiAlignMmcv::run);
+    add_custom(library, "roi_align_backward_mmcv", &RoiAlignBackwardMmcv::run);
+    add_custom(library, "roi_align_rotated_mmcv", &RoiAlignRotatedMmcv::run);
+    add_custom(library, "roi_align_rotated_backward_mmcv", &RoiAlignRotatedBackwardMmcv::run);
+    add_custom(library, "riroi_align_rotated_mmcv", &RiroiAlignRotatedMmcv::run);
+    add_custom(library, "riroi_align_rotated_backward_mmcv", &RiroiAlignRotatedBackwardMmcv::run);
+    add_custom(library, "roiaware_pool3d_mmcv", &RoiawarePool3dMmcv::run);
+    add_custom(library, "roiaware_pool3d_backward_mmcv", &RoiawarePool3dBackwardMmcv::run);
+    add_custom(library, "roipoint_pool3d_mmcv", &RoipointPool3dMmcv::run);
+    add_custom(library, "roi_pool_mmcv", &RoiPoolMmcv::run);
+    add_custom(library, "roi_pool_backward_mmcv", &RoiPoolBackwardMmcv::run);
+    add_custom(library, "dynamic_point_to_voxel_mmcv", &DynamicPointToVoxelMmcv::run);
+    add_custom(library, "dynamic_point_to_voxel_backward_mmcv", &DynamicPointToVoxelBackwardMmcv::run);
+    add_custom(library, "sync_bn_mean_mmcv", &SyncBnMeanMmcv::run);
+    add_custom(library, "sync_bn_var_mmcv", &SyncBnVarMmcv::run);
+    add_custom(library, "sync_bn_output_mmcv", &SyncBnOutputMmcv::run);
+    add_custom(library, "sync_bn_backward_param_mmcv", &SyncBnBackwardParamMmcv::run);
+    add_custom(library, "sync_bn_backward_data_mmcv", &SyncBnBackwardDataMmcv::run);
+    add_custom(library, "three_interpolate_mmcv", &ThreeInterpolateMmcv::run);
+    add_custom(library, "three_interpolate_backward_mmcv", &ThreeInterpolateBackwardMmcv::run);
+    add_custom(library, "three_nn_mmcv", &ThreeNnMmcv::run);
+    add_custom(library, "tin_shift_mmcv", &TinShiftMmcv::run);
+    add_custom(library, "tin_shift_backward_mmcv", &TinShiftBackwardMmcv::run);
+    add_custom(library, "upfirdn2d_op_mmcv", &Upfirdn2dOpMmcv::run);
+    add_custom(library, "hard_voxelize_mmcv", &HardVoxelizeMmcv::run);
+    add_custom(library, "dynamic_voxelize_mmcv", &DynamicVoxelizeMmcv::run);
+    add_custom(library, "rotated_feature_align_mmcv", &RotatedFeatureAlignMmcv::run);
+    add_custom(library, "rotated_feature_align_backward_mmcv", &RotatedFeatureAlignBackwardMmcv::run);
+    add_custom(library, "points_in_polygons_mmcv", &PointsInPolygonsMmcv::run);
+    add_custom(library, "indice_maxpool_mmcv", &IndiceMaxpoolMmcv::run);
+    add_custom(library, "indice_maxpool_backward_mmcv", &IndiceMaxpoolBackwardMmcv::run);
+    add_custom(library, "indice_conv_mmcv", &IndiceConvMmcv::run);
+    add_custom(library, "indice_conv_backward_mmcv", &IndiceConvBackwardMmcv::run);
+    add_custom(library, "fused_indice_conv_batchnorm_mmcv", &FusedIndiceConvBatchnormMmcv::run);
+    add_custom(library, "min_area_polygons_mmcv", &MinAreaPolygonsMmcv::run);
+    add_custom(library, "active_rotated_filter_mmcv", &ActiveRotatedFilterMmcv::run);
+    add_custom(library, "active_rotated_filter_backward_mmcv", &ActiveRotatedFilterBackwardMmcv::run);
+    add_custom(library, "convex_iou_mmcv", &ConvexIouMmcv::run);
+    add_custom(library, "convex_giou_mmcv", &ConvexGiouMmcv::run);
+    add_custom(library, "diff_iou_rotated_sort_vertices_mmcv", &DiffIouRotatedSortVerticesMmcv::run);
+    add_custom(library, "chamfer_distance_mmcv", &ChamferDistanceMmcv::run);
+    add_custom(library, "chamfer_distance_backward_mmcv", &ChamferDistanceBackwardMmcv::run);
+    add_custom(library, "prroi_pool_mmcv", &PrroiPoolMmcv::run);
+    add_custom(library, "prroi_poolbackward_mmcv", &PrroiPoolbackwardMmcv::run);
+    add_custom(library, "prroi_pool_coor_backward_mmcv", &PrroiPoolCoorBackwardMmcv::run);
+    add_custom(library, "root_mean_square_norm_inp", &RootMeanSquareNormInp::run);
+    add_custom(library, "fused_add_root_mean_square_norm_inp", &FusedAddRootMeanSquareNormInp::run);
+    add_custom(library, "setup_topk_runtime_args_inp", &SetupTopkRuntimeArgsInp::run);
+    add_custom(library, "setup_topp_runtime_args_inp", &SetupToppRuntimeArgsInp::run);
+    add_custom(library, "gather_output", &GatherOutput::run);
+    add_custom(library, "plus_scalar_inp", &PlusScalarInp::run);
+    add_custom(library, "update_padding_count", &UpdatePaddingCount::run);
+    add_custom(library, "transpose_axis01", &TransposeAxis01::run);
+    add_custom(library, "embedding_lookup_pos_encoding", &EmbeddingLookupPosEncoding::run);
+    add_custom(library, "input_ids_embedding_lookup_pos_encoding", &InputIdsEmbeddingLookupPosEncoding::run);
+    add_custom(library, "ban_bad_words_inp", &BanBadWordsInp::run);
+    add_custom(library, "stop_words_criterion", &StopWordsCriterion::run);
+    add_custom(library, "length_criterion", &LengthCriterion::run);
+    add_custom(library, "batch_apply_repetition_penalty_inp", &BatchApplyRepetitionPenaltyInp::run);
+    add_custom(library, "batch_apply_temperature_penalty_inp", &BatchApplyTemperaturePenaltyInp::run);
+    add_custom(library, "paged_attention_var_len", &PagedAttentionVarLen::run);
+    add_custom(library, "merge_attention_states", &MergeAttentionStates::run);
+    add_custom(library, "compute_slot_mapping", &ComputeSlotMapping::run);
+    add_custom(library, "reshape_and_cache", &ReshapeAndCache::run);
+    add_custom(library, "copy_blocks_inp", &CopyBlocksInp::run);
+    add_custom(library, "swap_blocks", &SwapBlocks::run);
+    add_custom(library, "topk_gating", &TopkGating::run);
+    add_custom(library, "fused_experts", &FusedExperts::run);
+    add_custom(library, "grouped_gemm", &GroupedGemm::run);
+    add_custom(library, "residual_rms_norm", &ResidualRMSNorm::run);
+    add_custom(library, "residual_rms_norm_inp", &ResidualRMSNormInp::run);
+    add_custom(library, "rotary_embedding_by_position_inp", &RotaryEmbeddingByPositionInp::run);
+    add_custom(library, "silu_and_mul", &SiluAndMul::run);
+    add_custom(library, "gelu_and_mul", &GeluAndMul::run);
+    add_custom(library, "sharded_embedding", &ShardedEmbedding::run);
+    add_custom(library, "packed_linear", &PackedLinear::run);
+    add_custom(library, "quantize_by_token", &QuantizeByToken::run);
+    add_custom(library, "scaled_int8_linear", &ScaledInt8Linear::run);
+    add_custom(library, "gptq_linear", &GptqLinear::run);
+    add_custom(library, "awq_linear", &AwqLinear::run);
+    add_custom(library, "quantize_float8_by_token", &QuantizeFloat8ByToken::run);
+    add_custom(library, "quantize_float8", &QuantizeFloat8::run);
+    add_custom(library, "scaled_float8_linear", &ScaledFloat8Linear::run);
+    add_custom(library, "mask_logits_inp", &MaskLogitsInp::run);
+    add_custom(library, "penalize_logits_inp", &PenalizeLogitsInp::run);
+    add_custom(library, "sample_tokens", &SampleTokens::run);
+});
 
-TORCH_LIBRARY_IMPL(diopi, Meta, library) {
-    addCustom(library, "max_pool1d", &MaxPool1d::make);
-    addCustom(library, "max_pool1d_backward", &MaxPool1dBackward::make);
-    addCustom(library, "max_pool1d_with_indices", &MaxPool1dWithIndices::make);
-    addCustom(library, "avg_pool1d", &AvgPool1d::make);
-    addCustom(library, "avg_pool1d_backward", &AvgPool1dBackward::make);
-    addCustom(library, "adaptive_max_pool1d", &AdaptiveMaxPool1d::make);
-    addCustom(library, "adaptive_max_pool1d_with_indices", &AdaptiveMaxPool1dWithIndices::make);
-    addCustom(library, "adaptive_max_pool1d_backward", &AdaptiveMaxPool1dBackward::make);
-    addCustom(library, "adaptive_avg_pool1d_backward", &AdaptiveAvgPool1dBackward::make);
-    addCustom(library, "adaptive_avg_pool1d", &AdaptiveAvgPool1d::make);
-    addCustom(library, "pool1d", &Pool1d::make);
-    addCustom(library, "pool1d_backward", &Pool1dBackward::make);
-    addCustom(library, "pool2d", &Pool2d::make);
-    addCustom(library, "pool2d_backward", &Pool2dBackward::make);
-    addCustom(library, "adaptive_max_pool2d", &AdaptiveMaxPool2d::make);
-    addCustom(library, "dropout_inp", &DropoutInp::make);
-    addCustom(library, "sigmoid_focal_loss", &SigmoidFocalLoss::make);
-    addCustom(library, "sigmoid_focal_loss_backward", &SigmoidFocalLossBackward::make);
-    addCustom(library, "cross_entropy_loss_backward", &CrossEntropyLossBackward::make);
-    addCustom(library, "nll_loss_backward", &NLLLossBackward::make);
-    addCustom(library, "bce_with_logits_backward", &BCEWithLogitsBackward::make);
-    addCustom(library, "cholesky_backward", &CholeskyBackward::make);
-    addCustom(library, "triangular_solve_backward", &TriangularSolveBackward::make);
-    addCustom(library, "index_select_backward", &IndexSelectBackward::make);
-    addCustom(library, "roi_align", &RoiAlign::make);
-    addCustom(library, "roi_align_backward", &RoiAlignBackward::make);
-    addCustom(library, "sgd", &Sgd::make);
-    addCustom(library, "sort_backward", &SortBackward::make);
-    addCustom(library, "adam_w", &AdamW::make);
-    addCustom(library, "conv_transpose2d_backward", &ConvTranspose2dBackward::make);
-    addCustom(library, "conv_transpose3d", &ConvTranspose3d::make);
-    addCustom(library, "conv_transpose3d_backward", &ConvTranspose3dBackward::make);
-    addCustom(library, "cumsum_backward", &CumsumBackward::make);
-    addCustom(library, "adadelta", &Adadelta::make);
-    addCustom(library, "adam", &Adam::make);
-    addCustom(library, "rmsprop", &Rmsprop::make);
-    addCustom(library, "convolution3d", &Convolution3d::make);
-    addCustom(library, "convolution3d_backward", &Convolution3dBackward::make);
-    addCustom(library, "max_pool3d", &MaxPool3d::make);
-    addCustom(library, "adaptive_max_pool3d", &AdaptiveMaxPool3d::make);
-    addCustom(library, "pool3d", &Pool3d::make);
-    addCustom(library, "pool3d_backward", &Pool3dBackward::make);
-    addCustom(library, "masked_select_backward", &MaskedSelectBackward::make);
-    addCustom(library, "expand", &Expand::make);
-    addCustom(library, "norm_backward", &NormBackward::make);
-    addCustom(library, "layer_norm_gb", &LayerNormGB::make);
-    addCustom(library, "gather_backward", &GatherBackward::make);
-    addCustom(library, "bernoulli_inp", &BernoulliInp::make);
-    addCustom(library, "mesh_grid", &MeshGrid::make);
-    addCustom(library, "grid_sample", &GridSample::make);
-    addCustom(library, "layer_norm_gb_backward", &LayerNormGBBackward::make);
-    addCustom(library, "instance_norm", &InstanceNorm::make);
-    addCustom(library, "instance_norm_backward", &InstanceNormBackward::make);
-    addCustom(library, "normalize", &Normalize::make);
-    addCustom(library, "normalize_backward", &NormalizeBackward::make);
-    addCustom(library, "copy_inp", &CopyInp::make);
-    addCustom(library, "cast_dtype", &CastDtype::make);
-    addCustom(library, "imag", &Imag::make);
-    addCustom(library, "real", &Real::make);
-    addCustom(library, "rotary_embedding", &RotaryEmbedding::make);
-    addCustom(library, "flash_attention", &FlashAttention::make);
-    addCustom(library, "flash_attention_backward", &FlashAttentionBackward::make);
-    addCustom(library, "customized_flash_attention_backward", &CustomizedFlashAttentionBackward::make);
-    addCustom(library, "flash_attention_var_len", &FlashAttentionVarLen::make);
-    addCustom(library, "flash_attention_var_len_backward", &FlashAttentionVarLenBackward::make);
-    addCustom(library, "customized_flash_attention_var_len_backward", &CustomizedFlashAttentionVarLenBackward::make);
-    addCustom(library, "scaled_masked_softmax", &ScaledMaskedSoftmax::make);
-    addCustom(library, "scaled_masked_softmax_backward", &ScaledMaskedSoftmaxBackward::make);
-    addCustom(library, "apply_penalty", &ApplyPenalty::make);
-    addCustom(library, "apply_penalty_v2", &ApplyPenaltyV2::make);
-    addCustom(library, "dest_index_copy_kv", &DestIndexCopyKV::make);
-    addCustom(library, "token_attention_inference", &TokenAttentionInference::make);
-    addCustom(library, "token_softmax_reduce_v_inference", &TokenSoftmaxReduceVInference::make);
-    addCustom(library, "paged_attention", &PagedAttention::make);
-    addCustom(library, "context_attention_inference", &ContextAttentionInference::make);
-    addCustom(library, "rotary_embedding_v2", &RotaryEmbeddingV2::make);
-    addCustom(library, "matmul_all_reduce", &MatmulAllReduce::make);
-    addCustom(library, "prompt_flash_attention", &PromptFlashAttention::make);
-    addCustom(library, "assign_score_withk_mmcv", &AssignScoreWithkMmcv::make);
-    addCustom(library, "assign_score_withk_backward_mmcv", &AssignScoreWithkBackwardMmcv::make);
-    addCustom(library, "ball_query_mmcv", &BallQueryMmcv::make);
-    addCustom(library, "stack_ball_query_mmcv", &StackBallQueryMmcv::make);
-    addCustom(library, "bbox_overlaps_mmcv", &BboxOverlapsMmcv::make);
-    addCustom(library, "border_align_mmcv", &BorderAlignMmcv::make);
-    addCustom(library, "border_align_backward_mmcv", &BorderAlignBackwardMmcv::make);
-    addCustom(library, "box_iou_rotated_mmcv", &BoxIouRotatedMmcv::make);
-    addCustom(library, "box_iou_quadri_mmcv", &BoxIouQuadriMmcv::make);
-    addCustom(library, "carafe_mmcv", &CarafeMmcv::make);
-    addCustom(library, "carafe_backward_mmcv", &CarafeBackwardMmcv::make);
-    addCustom(library, "carafe_naive_mmcv", &CarafeNaiveMmcv::make);
-    addCustom(library, "carafe_naive_backward_mmcv", &CarafeNaiveBackwardMmcv::make);
-    addCustom(library, "correlation_mmcv", &CorrelationMmcv::make);
-    addCustom(library, "correlation_backward_mmcv", &CorrelationBackwardMmcv::make);
-    addCustom(library, "deform_conv_mmcv", &DeformConvMmcv::make);
-    addCustom(library, "deform_conv_backward_input_mmcv", &DeformConvBackwardInputMmcv::make);
-    addCustom(library, "deform_conv_backward_parameters_mmcv", &DeformConvBackwardParametersMmcv::make);
-    addCustom(library, "deform_roi_pool_mmcv", &DeformRoiPoolMmcv::make);
-    addCustom(library, "deform_roi_pool_backward_mmcv", &DeformRoiPoolBackwardMmcv::make);
-    addCustom(library, "sigmoid_focal_loss_mmcv", &SigmoidFocalLossMmcv::make);
-    addCustom(library, "sigmoid_focal_loss_backward_mmcv", &SigmoidFocalLossBackwardMmcv::make);
-    addCustom(library, "softmax_focal_loss_mmcv", &SoftmaxFocalLossMmcv::make);
-    addCustom(library, "softmax_focal_loss_backward_mmcv", &SoftmaxFocalLossBackwardMmcv::make);
-    addCustom(library, "furthest_point_sampling_mmcv", &FurthestPointSamplingMmcv::make);
-    addCustom(library, "furthest_point_sampling_with_dist_mmcv", &FurthestPointSamplingWithDistMmcv::make);
-    addCustom(library, "fused_bias_leakyrelu_mmcv", &FusedBiasLeakyreluMmcv::make);
-    addCustom(library, "gather_points_mmcv", &GatherPointsMmcv::make);
-    addCustom(library, "gather_points_backward_mmcv", &GatherPointsBackwardMmcv::make);
-    addCustom(library, "group_points_mmcv", &GroupPointsMmcv::make);
-    addCustom(library, "group_points_backward_mmcv", &GroupPointsBackwardMmcv::make);
-    addCustom(library, "stack_group_points_mmcv", &StackGroupPointsMmcv::make);
-    addCustom(library, "stack_group_points_backward_mmcv", &StackGroupPointsBackwardMmcv::make);
-    addCustom(library, "iou3d_boxes_overlap_bev_mmcv", &Iou3dBoxesOverlapBevMmcv::make);
-    addCustom(library, "iou3d_nms3d_mmcv", &Iou3dNms3dMmcv::make);
-    addCustom(library, "iou3d_nms3d_normal_mmcv", &Iou3dNms3dNormalMmcv::make);
-    addCustom(library, "knn_mmcv", &KnnMmcv::make);
-    addCustom(library, "masked_im2col_mmcv", &MaskedIm2colMmcv::make);
-    addCustom(library, "masked_col2im_mmcv", &MaskedCol2imMmcv::make);
-    addCustom(library, "modulated_deform_conv_mmcv", &ModulatedDeformConvMmcv::make);
-    addCustom(library, "modulated_deform_conv_backward_mmcv", &ModulatedDeformConvBackwardMmcv::make);
-    addCustom(library, "ms_deform_attn_mmcv", &MsDeformAttnMmcv::make);
-    addCustom(library, "ms_deform_attn_backward_mmcv", &MsDeformAttnBackwardMmcv::make);
-    addCustom(library, "points_in_boxes_part_mmcv", &PointsInBoxesPartMmcv::make);
-    addCustom(library, "points_in_boxes_all_mmcv", &PointsInBoxesAllMmcv::make);
-    addCustom(library, "psamask_mmcv", &PsamaskMmcv::make);
-    addCustom(library, "psamask_backward_mmcv", &PsamaskBackwardMmcv::make);
-    addCustom(library, "roi_align_mmcv", &RoiAlignMmcv::make);
-    addCustom(library, "roi_align_backward_mmcv", &RoiAlignBackwardMmcv::make);
-    addCustom(library, "roi_align_rotated_mmcv", &RoiAlignRotatedMmcv::make);
-    addCustom(library, "roi_align_rotated_backward_mmcv", &RoiAlignRotatedBackwardMmcv::make);
-    addCustom(library, "riroi_align_rotated_mmcv", &RiroiAlignRotatedMmcv::make);
-    addCustom(library, "riroi_align_rotated_backward_mmcv", &RiroiAlignRotatedBackwardMmcv::make);
-    addCustom(library, "roiaware_pool3d_mmcv", &RoiawarePool3dMmcv::make);
-    addCustom(library, "roiaware_pool3d_backward_mmcv", &RoiawarePool3dBackwardMmcv::make);
-    addCustom(library, "roipoint_pool3d_mmcv", &RoipointPool3dMmcv::make);
-    addCustom(library, "roi_pool_mmcv", &RoiPoolMmcv::make);
-    addCustom(library, "roi_pool_backward_mmcv", &RoiPoolBackwardMmcv::make);
-    addCustom(library, "dynamic_point_to_voxel_backward_mmcv", &DynamicPointToVoxelBackwardMmcv::make);
-    addCustom(library, "sync_bn_mean_mmcv", &SyncBnMeanMmcv::make);
-    addCustom(library, "sync_bn_var_mmcv", &SyncBnVarMmcv::make);
-    addCustom(library, "sync_bn_output_mmcv", &SyncBnOutputMmcv::make);
-    addCustom(library, "sync_bn_backward_param_mmcv", &SyncBnBackwardParamMmcv::make);
-    addCustom(library, "sync_bn_backward_data_mmcv", &SyncBnBackwardDataMmcv::make);
-    addCustom(library, "three_interpolate_mmcv", &ThreeInterpolateMmcv::make);
-    addCustom(library, "three_interpolate_backward_mmcv", &ThreeInterpolateBackwardMmcv::make);
-    addCustom(library, "three_nn_mmcv", &ThreeNnMmcv::make);
-    addCustom(library, "tin_shift_mmcv", &TinShiftMmcv::make);
-    addCustom(library, "tin_shift_backward_mmcv", &TinShiftBackwardMmcv::make);
-    addCustom(library, "upfirdn2d_op_mmcv", &Upfirdn2dOpMmcv::make);
-    addCustom(library, "hard_voxelize_mmcv", &HardVoxelizeMmcv::make);
-    addCustom(library, "dynamic_voxelize_mmcv", &DynamicVoxelizeMmcv::make);
-    addCustom(library, "rotated_feature_align_mmcv", &RotatedFeatureAlignMmcv::make);
-    addCustom(library, "rotated_feature_align_backward_mmcv", &RotatedFeatureAlignBackwardMmcv::make);
-    addCustom(library, "points_in_polygons_mmcv", &PointsInPolygonsMmcv::make);
-    addCustom(library, "indice_maxpool_mmcv", &IndiceMaxpoolMmcv::make);
-    addCustom(library, "indice_maxpool_backward_mmcv", &IndiceMaxpoolBackwardMmcv::make);
-    addCustom(library, "indice_conv_mmcv", &IndiceConvMmcv::make);
-    addCustom(library, "fused_indice_conv_batchnorm_mmcv", &FusedIndiceConvBatchnormMmcv::make);
-    addCustom(library, "min_area_polygons_mmcv", &MinAreaPolygonsMmcv::make);
-    addCustom(library, "active_rotated_filter_mmcv", &ActiveRotatedFilterMmcv::make);
-    addCustom(library, "active_rotated_filter_backward_mmcv", &ActiveRotatedFilterBackwardMmcv::make);
-    addCustom(library, "convex_iou_mmcv", &ConvexIouMmcv::make);
-    addCustom(library, "convex_giou_mmcv", &ConvexGiouMmcv::make);
-    addCustom(library, "diff_iou_rotated_sort_vertices_mmcv", &DiffIouRotatedSortVerticesMmcv::make);
-    addCustom(library, "chamfer_distance_mmcv", &ChamferDistanceMmcv::make);
-    addCustom(library, "chamfer_distance_backward_mmcv", &ChamferDistanceBackwardMmcv::make);
-    addCustom(library, "prroi_pool_mmcv", &PrroiPoolMmcv::make);
-    addCustom(library, "prroi_poolbackward_mmcv", &PrroiPoolbackwardMmcv::make);
-    addCustom(library, "prroi_pool_coor_backward_mmcv", &PrroiPoolCoorBackwardMmcv::make);
-    addCustom(library, "root_mean_square_norm_inp", &RootMeanSquareNormInp::make);
-    addCustom(library, "fused_add_root_mean_square_norm_inp", &FusedAddRootMeanSquareNormInp::make);
-    addCustom(library, "setup_topk_runtime_args_inp", &SetupTopkRuntimeArgsInp::make);
-    addCustom(library, "setup_topp_runtime_args_inp", &SetupToppRuntimeArgsInp::make);
-    addCustom(library, "gather_output", &GatherOutput::make);
-    addCustom(library, "plus_scalar_inp", &PlusScalarInp::make);
-    addCustom(library, "update_padding_count", &UpdatePaddingCount::make);
-    addCustom(library, "transpose_axis01", &TransposeAxis01::make);
-    addCustom(library, "embedding_lookup_pos_encoding", &EmbeddingLookupPosEncoding::make);
-    addCustom(library, "input_ids_embedding_lookup_pos_encoding", &InputIdsEmbeddingLookupPosEncoding::make);
-    addCustom(library, "ban_bad_words_inp", &BanBadWordsInp::make);
-    addCustom(library, "stop_words_criterion", &StopWordsCriterion::make);
-    addCustom(library, "length_criterion", &LengthCriterion::make);
-    addCustom(library, "batch_apply_repetition_penalty_inp", &BatchApplyRepetitionPenaltyInp::make);
-    addCustom(library, "batch_apply_temperature_penalty_inp", &BatchApplyTemperaturePenaltyInp::make);
-    addCustom(library, "paged_attention_var_len", &PagedAttentionVarLen::make);
-    addCustom(library, "merge_attention_states", &MergeAttentionStates::make);
-    addCustom(library, "compute_slot_mapping", &ComputeSlotMapping::make);
-    addCustom(library, "reshape_and_cache", &ReshapeAndCache::make);
-    addCustom(library, "copy_blocks_inp", &CopyBlocksInp::make);
-    addCustom(library, "swap_blocks", &SwapBlocks::make);
-    addCustom(library, "topk_gating", &TopkGating::make);
-    addCustom(library, "fused_experts", &FusedExperts::make);
-    addCustom(library, "grouped_gemm", &GroupedGemm::make);
-    addCustom(library, "residual_rms_norm", &ResidualRMSNorm::make);
-    addCustom(library, "residual_rms_norm_inp", &ResidualRMSNormInp::make);
-    addCustom(library, "rotary_embedding_by_position_inp", &RotaryEmbeddingByPositionInp::make);
-    addCustom(library, "silu_and_mul", &SiluAndMul::make);
-    addCustom(library, "gelu_and_mul", &GeluAndMul::make);
-    addCustom(library, "sharded_embedding", &ShardedEmbedding::make);
-    addCustom(library, "packed_linear", &PackedLinear::make);
-    addCustom(library, "quantize_by_token", &QuantizeByToken::make);
-    addCustom(library, "scaled_int8_linear", &ScaledInt8Linear::make);
-    addCustom(library, "gptq_linear", &GptqLinear::make);
-    addCustom(library, "awq_linear", &AwqLinear::make);
-    addCustom(library, "quantize_float8_by_token", &QuantizeFloat8ByToken::make);
-    addCustom(library, "quantize_float8", &QuantizeFloat8::make);
-    addCustom(library, "scaled_float8_linear", &ScaledFloat8Linear::make);
-    addCustom(library, "mask_logits_inp", &MaskLogitsInp::make);
-    addCustom(library, "penalize_logits_inp", &PenalizeLogitsInp::make);
-    addCustom(library, "sample_tokens", &SampleTokens::make);
-}
+const KernelLibrary kShapes(c10::DispatchKey::Meta, [](KernelLibrary& library) {
+    add_custom(library, "max_pool1d", &MaxPool1d::make);
+    add_custom(library, "max_pool1d_backward", &MaxPool1dBackward::make);
+    add_custom(library, "max_pool1d_with_indices", &MaxPool1dWithIndices::make);
+    add_custom(library, "avg_pool1d", &AvgPool1d::make);
+    add_custom(library, "avg_pool1d_backward", &AvgPool1dBackward::make);
+    add_custom(library, "adaptive_max_pool1d", &AdaptiveMaxPool1d::make);
+    add_custom(library, "adaptive_max_pool1d_with_indices", &AdaptiveMaxPool1dWithIndices::make);
+    add_custom(library, "adaptive_max_pool1d_backward", &AdaptiveMaxPool1dBackward::make);
+    add_custom(library, "adaptive_avg_pool1d_backward", &AdaptiveAvgPool1dBackward::make);
+    add_custom(library, "adaptive_avg_pool1d", &AdaptiveAvgPool1d::make);
+    add_custom(library, "pool1d", &Pool1d::make);
+    add_custom(library, "pool1d_backward", &Pool1dBackward::make);
+    add_custom(library, "pool2d", &Pool2d::make);
+    add_custom(library, "pool2d_backward", &Pool2dBackward::make);
+    add_custom(library, "adaptive_max_pool2d", &AdaptiveMaxPool2d::make);
+    add_custom(library, "dropout_inp", &DropoutInp::make);
+    add_custom(library, "sigmoid_focal_loss", &SigmoidFocalLoss::make);
+    add_custom(library, "sigmoid_focal_loss_backward", &SigmoidFocalLossBackward::make);
+    add_custom(library, "cross_entropy_loss_backward", &CrossEntropyLossBackward::make);
+    add_custom(library, "nll_loss_backward", &NLLLossBackward::make);
+    add_custom(library, "bce_with_logits_backward", &BCEWithLogitsBackward::make);
+    add_custom(library, "cholesky_backward", &CholeskyBackward::make);
+    add_custom(library, "triangular_solve_backward", &TriangularSolveBackward::make);
+    add_custom(library, "index_select_backward", &IndexSelectBackward::make);
+    add_custom(library, "roi_align", &RoiAlign::make);
+    add_custom(library, "roi_align_backward", &RoiAlignBackward::make);
+    add_custom(library, "sgd", &Sgd::make);
+    add_custom(library, "sort_backward", &SortBackward::make);
+    add_custom(library, "adam_w", &AdamW::make);
+    add_custom(library, "conv_transpose2d_backward", &ConvTranspose2dBackward::make);
+    add_custom(library, "conv_transpose3d", &ConvTranspose3d::make);
+    add_custom(library, "conv_transpose3d_backward", &ConvTranspose3dBackward::make);
+    add_custom(library, "cumsum_backward", &CumsumBackward::make);
+    add_custom(library, "adadelta", &Adadelta::make);
+    add_custom(library, "adam", &Adam::make);
+    add_custom(library, "rmsprop", &Rmsprop::make);
+    add_custom(library, "convolution3d", &Convolution3d::make);
+    add_custom(library, "convolution3d_backward", &Convolution3dBackward::make);
+    add_custom(library, "max_pool3d", &MaxPool3d::make);
+    add_custom(library, "adaptive_max_pool3d", &AdaptiveMaxPool3d::make);
+    add_custom(library, "pool3d", &Pool3d::make);
+    add_custom(library, "pool3d_backward", &Pool3dBackward::make);
+    add_custom(library, "masked_select_backward", &MaskedSelectBackward::make);
+    add_custom(library, "expand", &Expand::make);
+    add_custom(library, "norm_backward", &NormBackward::make);
+    add_custom(library, "layer_norm_gb", &LayerNormGB::make);
+    add_custom(library, "gather_backward", &GatherBackward::make);
+    add_custom(library, "bernoulli_inp", &BernoulliInp::make);
+    add_custom(library, "mesh_grid", &MeshGrid::make);
+    add_custom(library, "grid_sample", &GridSample::make);
+    add_custom(library, "layer_norm_gb_backward", &LayerNormGBBackward::make);
+    add_custom(library, "instance_norm", &InstanceNorm::make);
+    add_custom(library, "instance_norm_backward", &InstanceNormBackward::make);
+    add_custom(library, "normalize", &Normalize::make);
+    add_custom(library, "normalize_backward", &NormalizeBackward::make);
+    add_custom(library, "copy_inp", &CopyInp::make);
+    add_custom(library, "cast_dtype", &CastDtype::make);
+    add_custom(library, "imag", &Imag::make);
+    add_custom(library, "real", &Real::make);
+    add_custom(library, "rotary_embedding", &RotaryEmbedding::make);
+    add_custom(library, "flash_attention", &FlashAttention::make);
+    add_custom(library, "flash_attention_backward", &FlashAttentionBackward::make);
+    add_custom(library, "customized_flash_attention_backward", &CustomizedFlashAttentionBackward::make);
+    add_custom(library, "flash_attention_var_len", &FlashAttentionVarLen::make);
+    add_custom(library, "flash_attention_var_len_backward", &FlashAttentionVarLenBackward::make);
+    add_custom(library, "customized_flash_attention_var_len_backward", &CustomizedFlashAttentionVarLenBackward::make);
+    add_custom(library, "scaled_masked_softmax", &ScaledMaskedSoftmax::make);
+    add_custom(library, "scaled_masked_softmax_backward", &ScaledMaskedSoftmaxBackward::make);
+    add_custom(library, "apply_penalty", &ApplyPenalty::make);
+    add_custom(library, "apply_penalty_v2", &ApplyPenaltyV2::make);
+    add_custom(library, "dest_index_copy_kv", &DestIndexCopyKV::make);
+    add_custom(library, "token_attention_inference", &TokenAttentionInference::make);
+    add_custom(library, "token_softmax_reduce_v_inference", &TokenSoftmaxReduceVInference::make);
+    add_custom(library, "paged_attention", &PagedAttention::make);
+    add_custom(library, "context_attention_inference", &ContextAttentionInference::make);
+    add_custom(library, "rotary_embedding_v2", &RotaryEmbeddingV2::make);
+    add_custom(library, "matmul_all_reduce", &MatmulAllReduce::make);
+    add_custom(library, "prompt_flash_attention", &PromptFlashAttention::make);
+    add_custom(library, "assign_score_withk_mmcv", &AssignScoreWithkMmcv::make);
+    add_custom(library, "assign_score_withk_backward_mmcv", &AssignScoreWithkBackwardMmcv::make);
+    add_custom(library, "ball_query_mmcv", &BallQueryMmcv::make);
+    add_custom(library, "stack_ball_query_mmcv", &StackBallQueryMmcv::make);
+    add_custom(library, "bbox_overlaps_mmcv", &BboxOverlapsMmcv::make);
+    add_custom(library, "border_align_mmcv", &BorderAlignMmcv::make);
+    add_custom(library, "border_align_backward_mmcv", &BorderAlignBackwardMmcv::make);
+    add_custom(library, "box_iou_rotated_mmcv", &BoxIouRotatedMmcv::make);
+    add_custom(library, "box_iou_quadri_mmcv", &BoxIouQuadriMmcv::make);
+    add_custom(library, "carafe_mmcv", &CarafeMmcv::make);
+    add_custom(library, "carafe_backward_mmcv", &CarafeBackwardMmcv::make);
+    add_custom(library, "carafe_naive_mmcv", &CarafeNaiveMmcv::make);
+    add_custom(library, "carafe_naive_backward_mmcv", &CarafeNaiveBackwardMmcv::make);
+    add_custom(library, "correlation_mmcv", &CorrelationMmcv::make);
+    add_custom(library, "correlation_backward_mmcv", &CorrelationBackwardMmcv::make);
+    add_custom(library, "deform_conv_mmcv", &DeformConvMmcv::make);
+    add_custom(library, "deform_conv_backward_input_mmcv", &DeformConvBackwardInputMmcv::make);
+    add_custom(library, "deform_conv_backward_parameters_mmcv", &DeformConvBackwardParametersMmcv::make);
+    add_custom(library, "deform_roi_pool_mmcv", &DeformRoiPoolMmcv::make);
+    add_custom(library, "deform_roi_pool_backward_mmcv", &DeformRoiPoolBackwardMmcv::make);
+    add_custom(library, "sigmoid_focal_loss_mmcv", &SigmoidFocalLossMmcv::make);
+    add_custom(library, "sigmoid_focal_loss_backward_mmcv", &SigmoidFocalLossBackwardMmcv::make);
+    add_custom(library, "softmax_focal_loss_mmcv", &SoftmaxFocalLossMmcv::make);
+    add_custom(library, "softmax_focal_loss_backward_mmcv", &SoftmaxFocalLossBackwardMmcv::make);
+    add_custom(library, "furthest_point_sampling_mmcv", &FurthestPointSamplingMmcv::make);
+    add_custom(library, "furthest_point_sampling_with_dist_mmcv", &FurthestPointSamplingWithDistMmcv::make);
+    add_custom(library, "fused_bias_leakyrelu_mmcv", &FusedBiasLeakyreluMmcv::make);
+    add_custom(library, "gather_points_mmcv", &GatherPointsMmcv::make);
+    add_custom(library, "gather_points_backward_mmcv", &GatherPointsBackwardMmcv::make);
+    add_custom(library, "group_points_mmcv", &GroupPointsMmcv::make);
+    add_custom(library, "group_points_backward_mmcv", &GroupPointsBackwardMmcv::make);
+    add_custom(library, "stack_group_points_mmcv", &StackGroupPointsMmcv::make);
+    add_custom(library, "stack_group_points_backward_mmcv", &StackGroupPointsBackwardMmcv::make);
+    add_custom(library, "iou3d_boxes_overlap_bev_mmcv", &Iou3dBoxesOverlapBevMmcv::make);
+    add_custom(library, "iou3d_nms3d_mmcv", &Iou3dNms3dMmcv::make);
+    add_custom(library, "iou3d_nms3d_normal_mmcv", &Iou3dNms3dNormalMmcv::make);
+    add_custom(library, "knn_mmcv", &KnnMmcv::make);
+    add_custom(library, "masked_im2col_mmcv", &MaskedIm2colMmcv::make);
+    add_custom(library, "masked_col2im_mmcv", &MaskedCol2imMmcv::make);
+    add_custom(library, "modulated_deform_conv_mmcv", &ModulatedDeformConvMmcv::make);
+    add_custom(library, "modulated_deform_conv_backward_mmcv", &ModulatedDeformConvBackwardMmcv::make);
+    add_custom(library, "ms_deform_attn_mmcv", &MsDeformAttnMmcv::make);
+    add_custom(library, "ms_deform_attn_backward_mmcv", &MsDeformAttnBackwardMmcv::make);
+    add_custom(library, "points_in_boxes_part_mmcv", &PointsInBoxesPartMmcv::make);
+    add_custom(library, "points_in_boxes_all_mmcv", &PointsInBoxesAllMmcv::make);
+    add_custom(library, "psamask_mmcv", &PsamaskMmcv::make);
+    add_custom(library, "psamask_backward_mmcv", &PsamaskBackwardMmcv::make);
+    add_custom(library, "roi_align_mmcv", &RoiAlignMmcv::make);
+    add_custom(library, "roi_align_backward_mmcv", &RoiAlignBackwardMmcv::make);
+    add_custom(library, "roi_align_rotated_mmcv", &RoiAlignRotatedMmcv::make);
+    add_custom(library, "roi_align_rotated_backward_mmcv", &RoiAlignRotatedBackwardMmcv::make);
+    add_custom(library, "riroi_align_rotated_mmcv", &RiroiAlignRotatedMmcv::make);
+    add_custom(library, "riroi_align_rotated_backward_mmcv", &RiroiAlignRotatedBackwardMmcv::make);
+    add_custom(library, "roiaware_pool3d_mmcv", &RoiawarePool3dMmcv::make);
+    add_custom(library, "roiaware_pool3d_backward_mmcv", &RoiawarePool3dBackwardMmcv::make);
+    add_custom(library, "roipoint_pool3d_mmcv", &RoipointPool3dMmcv::make);
+    add_custom(library, "roi_pool_mmcv", &RoiPoolMmcv::make);
+    add_custom(library, "roi_pool_backward_mmcv", &RoiPoolBackwardMmcv::make);
+    add_custom(library, "dynamic_point_to_voxel_backward_mmcv", &DynamicPointToVoxelBackwardMmcv::make);
+    add_custom(library, "sync_bn_mean_mmcv", &SyncBnMeanMmcv::make);
+    add_custom(library, "sync_bn_var_mmcv", &SyncBnVarMmcv::make);
+    add_custom(library, "sync_bn_output_mmcv", &SyncBnOutputMmcv::make);
+    add_custom(library, "sync_bn_backward_param_mmcv", &SyncBnBackwardParamMmcv::make);
+    add_custom(library, "sync_bn_backward_data_mmcv", &SyncBnBackwardDataMmcv::make);
+    add_custom(library, "three_interpolate_mmcv", &ThreeInterpolateMmcv::make);
+    add_custom(library, "three_interpolate_backward_mmcv", &ThreeInterpolateBackwardMmcv::make);
+    add_custom(library, "three_nn_mmcv", &ThreeNnMmcv::make);
+    add_custom(library, "tin_shift_mmcv", &TinShiftMmcv::make);
+    add_custom(library, "tin_shift_backward_mmcv", &TinShiftBackwardMmcv::make);
+    add_custom(library, "upfirdn2d_op_mmcv", &Upfirdn2dOpMmcv::make);
+    add_custom(library, "hard_voxelize_mmcv", &HardVoxelizeMmcv::make);
+    add_custom(library, "dynamic_voxelize_mmcv", &DynamicVoxelizeMmcv::make);
+    add_custom(library, "rotated_feature_align_mmcv", &RotatedFeatureAlignMmcv::make);
+    add_custom(library, "rotated_feature_align_backward_mmcv", &RotatedFeatureAlignBackwardMmcv::make);
+    add_custom(library, "points_in_polygons_mmcv", &PointsInPolygonsMmcv::make);
+    add_custom(library, "indice_maxpool_mmcv", &IndiceMaxpoolMmcv::make);
+    add_custom(library, "indice_maxpool_backward_mmcv", &IndiceMaxpoolBackwardMmcv::make);
+    add_custom(library, "indice_conv_mmcv", &IndiceConvMmcv::make);
+    add_custom(library, "fused_indice_conv_batchnorm_mmcv", &FusedIndiceConvBatchnormMmcv::make);
+    add_custom(library, "min_area_polygons_mmcv", &MinAreaPolygonsMmcv::make);
+    add_custom(library, "active_rotated_filter_mmcv", &ActiveRotatedFilterMmcv::make);
+    add_custom(library, "active_rotated_filter_backward_mmcv", &ActiveRotatedFilterBackwardMmcv::make);
+    add_custom(library, "convex_iou_mmcv", &ConvexIouMmcv::make);
+    add_custom(library, "convex_giou_mmcv", &ConvexGiouMmcv::make);
+    add_custom(library, "diff_iou_rotated_sort_vertices_mmcv", &DiffIouRotatedSortVerticesMmcv::make);
+    add_custom(library, "chamfer_distance_mmcv", &ChamferDistanceMmcv::make);
+    add_custom(library, "chamfer_distance_backward_mmcv", &ChamferDistanceBackwardMmcv::make);
+    add_custom(library, "prroi_pool_mmcv", &PrroiPoolMmcv::make);
+    add_custom(library, "prroi_poolbackward_mmcv", &PrroiPoolbackwardMmcv::make);
+    add_custom(library, "prroi_pool_coor_backward_mmcv", &PrroiPoolCoorBackwardMmcv::make);
+    add_custom(library, "root_mean_square_norm_inp", &RootMeanSquareNormInp::make);
+    add_custom(library, "fused_add_root_mean_square_norm_inp", &FusedAddRootMeanSquareNormInp::make);
+    add_custom(library, "setup_topk_runtime_args_inp", &SetupTopkRuntimeArgsInp::make);
+    add_custom(library, "setup_topp_runtime_args_inp", &SetupToppRuntimeArgsInp::make);
+    add_custom(library, "gather_output", &GatherOutput::make);
+    add_custom(library, "plus_scalar_inp", &PlusScalarInp::make);
+    add_custom(library, "update_padding_count", &UpdatePaddingCount::make);
+    add_custom(library, "transpose_axis01", &TransposeAxis01::make);
+    add_custom(library, "embedding_lookup_pos_encoding", &EmbeddingLookupPosEncoding::make);
+    add_custom(library, "input_ids_embedding_lookup_pos_encoding", &InputIdsEmbeddingLookupPosEncoding::make);
+    add_custom(library, "ban_bad_words_inp", &BanBadWordsInp::make);
+    add_custom(library, "stop_words_criterion", &StopWordsCriterion::make);
+    add_custom(library, "length_criterion", &LengthCriterion::make);
+    add_custom(library, "batch_apply_repetition_penalty_inp", &BatchApplyRepetitionPenaltyInp::make);
+    add_custom(library, "batch_apply_temperature_penalty_inp", &BatchApplyTemperaturePenaltyInp::make);
+    add_custom(library, "paged_attention_var_len", &PagedAttentionVarLen::make);
+    add_custom(library, "merge_attention_states", &MergeAttentionStates::make);
+    add_custom(library, "compute_slot_mapping", &ComputeSlotMapping::make);
+    add_custom(library, "reshape_and_cache", &ReshapeAndCache::make);
+    add_custom(library, "copy_blocks_inp", &CopyBlocksInp::make);
+    add_custom(library, "swap_blocks", &SwapBlocks::make);
+    add_custom(library, "topk_gating", &TopkGating::make);
+    add_custom(library, "fused_experts", &FusedExperts::make);
+    add_custom(library, "grouped_gemm", &GroupedGemm::make);
+    add_custom(library, "residual_rms_norm", &ResidualRMSNorm::make);
+    add_custom(library, "residual_rms_norm_inp", &ResidualRMSNormInp::make);
+    add_custom(library, "rotary_embedding_by_position_inp", &RotaryEmbeddingByPositionInp::make);
+    add_custom(library, "silu_and_mul", &SiluAndMul::make);
+    add_custom(library, "gelu_and_mul", &GeluAndMul::make);
+    add_custom(library, "sharded_embedding", &ShardedEmbedding::make);
+    add_custom(library, "packed_linear", &PackedLinear::make);
+    add_custom(library, "quantize_by_token", &QuantizeByToken::make);
+    add_custom(library, "scaled_int8_linear", &ScaledInt8Linear::make);
+    add_custom(library, "gptq_linear", &GptqLinear::make);
+    add_custom(library, "awq_linear", &AwqLinear::make);
+    add_custom(library, "quantize_float8_by_token", &QuantizeFloat8ByToken::make);
+    add_custom(library, "quantize_float8", &QuantizeFloat8::make);
+    add_custom(library, "scaled_float8_linear", &ScaledFloat8Linear::make);
+    add_custom(library, "mask_logits_inp", &MaskLogitsInp::make);
+    add_custom(library, "penalize_logits_inp", &PenalizeLogitsInp::make);
+    add_custom(library, "sample_tokens", &SampleTokens::make);
+});
 
 TORCH_LIBRARY_IMPL(diopi, AutogradPrivateUse1, library) {
-    addGradient("roi_align", "roi_align_backward", "g0 i1 i2 i3 i4 s0.0 s0.1 s0.2 s0.3 i5 i6", "0");
+    add_gradient("roi_align", "roi_align_backward", "g0 i1 i2 i3 i4 s0.0 s0.1 s0.2 s0.3 i5 i6", "0");
     differentiate(library, "roi_align");
-    addGradient("instance_norm", "instance_norm_backward", "z2 z3 g0 i0 i2 i3 i1 i4", "0");
+    add_gradient("instance_norm", "instance_norm_backward", "z2 z3 g0 i0 i2 i3 i1 i4", "0");
     differentiate(library, "instance_norm");
-    addGradient("normalize", "normalize_backward", "g0 i0 i1 i2 i3", "0");
+    add_gradient("normalize", "normalize_backward", "g0 i0 i1 i2 i3", "0");
     differentiate(library, "normalize");
-    addGradient("scaled_masked_softmax", "scaled_masked_softmax_backward", "g0 o0 i1 i2 i3", "0");
+    add_gradient("scaled_masked_softmax", "scaled_masked_softmax_backward", "g0 o0 i1 i2 i3", "0");
     differentiate(library, "scaled_masked_softmax");
-    addGradient("assign_score_withk_mmcv", "assign_score_withk_backward_mmcv", "g0 i0 i1 i2 i3 i4 i5 i6 i7 i8 i9 i10",
-                "0 1 2");
+    add_gradient("assign_score_withk_mmcv", "assign_score_withk_backward_mmcv", "g0 i0 i1 i2 i3 i4 i5 i6 i7 i8 i9 i10",
+                 "0 1 2");
     differentiate(library, "assign_score_withk_mmcv");
-    addGradient("border_align_mmcv", "border_align_backward_mmcv", "z0 g0 i1 o1 i2", "");
+    add_gradient("border_align_mmcv", "border_align_backward_mmcv", "z0 g0 i1 o1 i2", "");
     differentiate(library, "border_align_mmcv");
-    addGradient("carafe_mmcv", "carafe_backward_mmcv", "g3 o0 i1 i2 i3 i4", "- - - - 0 1");
+    add_gradient("carafe_mmcv", "carafe_backward_mmcv", "g3 o0 i1 i2 i3 i4", "- - - - 0 1");
     differentiate(library, "carafe_mmcv");
-    addGradient("carafe_naive_mmcv", "carafe_naive_backward_mmcv", "g0 i0 i1 i2 i3 i4", "0 1");
+    add_gradient("carafe_naive_mmcv", "carafe_naive_backward_mmcv", "g0 i0 i1 i2 i3 i4", "0 1");
     differentiate(library, "carafe_naive_mmcv");
-    addGradient("correlation_mmcv", "correlation_backward_mmcv", "g0 i0 i1 i2 i3 i4 i5 i6 i7 i8 i9 i10 i11 i12 i13",
-                "0 1");
+    add_gradient("correlation_mmcv", "correlation_backward_mmcv", "g0 i0 i1 i2 i3 i4 i5 i6 i7 i8 i9 i10 i11 i12 i13",
+                 "0 1");
     differentiate(library, "correlation_mmcv");
-    addGradient("deform_conv_mmcv", "deform_conv_backward_input_mmcv",
-                "i0 i2 g0 i1 e i3 i4 i5 i6 i7 i8 i9 i10 i11 i12 i13", "0 2");
-    addGradient("deform_conv_mmcv", "deform_conv_backward_parameters_mmcv",
-                "g0 i0 i2 e e i3 i4 i5 i6 i7 i8 i9 i10 i11 i12 i13 d", "1");
+    add_gradient("deform_conv_mmcv", "deform_conv_backward_input_mmcv",
+                 "i0 i2 g0 i1 e i3 i4 i5 i6 i7 i8 i9 i10 i11 i12 i13", "0 2");
+    add_gradient("deform_conv_mmcv", "deform_conv_backward_parameters_mmcv",
+                 "g0 i0 i2 e e i3 i4 i5 i6 i7 i8 i9 i10 i11 i12 i13 d", "1");
     differentiate(library, "deform_conv_mmcv");
-    addGradient("deform_roi_pool_mmcv", "deform_roi_pool_backward_mmcv", "g0 i0 i1 i2 i3 i4 i5 i6 i7", "0 2");
+    add_gradient("deform_roi_pool_mmcv", "deform_roi_pool_backward_mmcv", "g0 i0 i1 i2 i3 i4 i5 i6 i7", "0 2");
     differentiate(library, "deform_roi_pool_mmcv");
-    addGradient("gather_points_mmcv", "gather_points_backward_mmcv", "g0 i1 i2 i3 i4 i5", "0");
+    add_gradient("gather_points_mmcv", "gather_points_backward_mmcv", "g0 i1 i2 i3 i4 i5", "0");
     differentiate(library, "gather_points_mmcv");
-    addGradient("group_points_mmcv", "group_points_backward_mmcv", "g0 i1 i2 i3 i4 i5 i6", "0");
+    add_gradient("group_points_mmcv", "group_points_backward_mmcv", "g0 i1 i2 i3 i4 i5 i6", "0");
     differentiate(library, "group_points_mmcv");
-    addGradient("stack_group_points_mmcv", "stack_group_points_backward_mmcv", "g0 i2 i3 i1 i4 i5 i6 s0.0 i7", "0");
+    add_gradient("stack_group_points_mmcv", "stack_group_points_backward_mmcv", "g0 i2 i3 i1 i4 i5 i6 s0.0 i7", "0");
     differentiate(library, "stack_group_points_mmcv");
-    addGradient("modulated_deform_conv_mmcv", "modulated_deform_conv_backward_mmcv",
-                "i0 i1 i2 e i3 i4 e g0 i5 i6 i7 i8 i9 i10 i11 i12 i13 i14 i15", "0 1 2 3 4");
+    add_gradient("modulated_deform_conv_mmcv", "modulated_deform_conv_backward_mmcv",
+                 "i0 i1 i2 e i3 i4 e g0 i5 i6 i7 i8 i9 i10 i11 i12 i13 i14 i15", "0 1 2 3 4");
     differentiate(library, "modulated_deform_conv_mmcv");
-    addGradient("ms_deform_attn_mmcv", "ms_deform_attn_backward_mmcv", "i0 i1 i2 i3 i4 g0 i5", "0 3 4");
+    add_gradient("ms_deform_attn_mmcv", "ms_deform_attn_backward_mmcv", "i0 i1 i2 i3 i4 g0 i5", "0 3 4");
     differentiate(library, "ms_deform_attn_mmcv");
-    addGradient("psamask_mmcv", "psamask_backward_mmcv", "g0 i1 i2 i3 i4 i5 i6 i7 i8", "0");
+    add_gradient("psamask_mmcv", "psamask_backward_mmcv", "g0 i1 i2 i3 i4 i5 i6 i7 i8", "0");
     differentiate(library, "psamask_mmcv");
-    addGradient("roi_align_mmcv", "roi_align_backward_mmcv", "z0 g0 i1 o1 o2 i2 i3 i4 i5 i6 i7", "");
+    add_gradient("roi_align_mmcv", "roi_align_backward_mmcv", "z0 g0 i1 o1 o2 i2 i3 i4 i5 i6 i7", "");
     differentiate(library, "roi_align_mmcv");
-    addGradient("roi_align_rotated_mmcv", "roi_align_rotated_backward_mmcv", "z0 g0 i1 i2 i3 i4 i5 i6 i7", "");
+    add_gradient("roi_align_rotated_mmcv", "roi_align_rotated_backward_mmcv", "z0 g0 i1 i2 i3 i4 i5 i6 i7", "");
     differentiate(library, "roi_align_rotated_mmcv");
-    addGradient("riroi_align_rotated_mmcv", "riroi_align_rotated_backward_mmcv", "z0 g0 i1 i2 i3 i4 i5 i6 i7", "");
+    add_gradient("riroi_align_rotated_mmcv", "riroi_align_rotated_backward_mmcv", "z0 g0 i1 i2 i3 i4 i5 i6 i7", "");
     differentiate(library, "riroi_align_rotated_mmcv");
-    addGradient("roi_pool_mmcv", "roi_pool_backward_mmcv", "z0 g0 i1 o1 i2 i3 i4", "");
+    add_gradient("roi_pool_mmcv", "roi_pool_backward_mmcv", "z0 g0 i1 o1 i2 i3 i4", "");
     differentiate(library, "roi_pool_mmcv");
-    addGradient("three_interpolate_mmcv", "three_interpolate_backward_mmcv", "g0 i1 i2 i3 i4 i6 i5", "0");
+    add_gradient("three_interpolate_mmcv", "three_interpolate_backward_mmcv", "g0 i1 i2 i3 i4 i6 i5", "0");
     differentiate(library, "three_interpolate_mmcv");
-    addGradient("rotated_feature_align_mmcv", "rotated_feature_align_backward_mmcv", "g0 i1 i2 i3", "0");
+    add_gradient("rotated_feature_align_mmcv", "rotated_feature_align_backward_mmcv", "g0 i1 i2 i3", "0");
     differentiate(library, "rotated_feature_align_mmcv");
-    addGradient("active_rotated_filter_mmcv", "active_rotated_filter_backward_mmcv", "g0 i1", "0");
+    add_gradient("active_rotated_filter_mmcv", "active_rotated_filter_backward_mmcv", "g0 i1", "0");
     differentiate(library, "active_rotated_filter_mmcv");
-    addGradient("chamfer_distance_mmcv", "chamfer_distance_backward_mmcv", "i0 i1 o2 o3 g0 g1", "0 1");
+    add_gradient("chamfer_distance_mmcv", "chamfer_distance_backward_mmcv", "i0 i1 o2 o3 g0 g1", "0 1");
     differentiate(library, "chamfer_distance_mmcv");
-    addGradient("prroi_pool_mmcv", "prroi_poolbackward_mmcv", "z0 g0 i1 i2 i3 i4", "");
-    addGradient("prroi_pool_mmcv", "prroi_pool_coor_backward_mmcv", "o0 g0 i0 i1 i2 i3 i4", "1");
+    add_gradient("prroi_pool_mmcv", "prroi_poolbackward_mmcv", "z0 g0 i1 i2 i3 i4", "");
+    add_gradient("prroi_pool_mmcv", "prroi_pool_coor_backward_mmcv", "o0 g0 i0 i1 i2 i3 i4", "1");
     differentiate(library, "prroi_pool_mmcv");
 }
 
 TORCH_LIBRARY_IMPL(diopi, AutocastPrivateUse1, library) {
-    addPromotion("max_pool1d_backward", "0 1", false);
-    promoteOperands(library, "max_pool1d_backward");
-    addPromotion("avg_pool1d_backward", "0 1", false);
-    promoteOperands(library, "avg_pool1d_backward");
-    addPromotion("adaptive_max_pool1d_backward", "0 1", false);
-    promoteOperands(library, "adaptive_max_pool1d_backward");
-    addPromotion("adaptive_avg_pool1d_backward", "0 1", false);
-    promoteOperands(library, "adaptive_avg_pool1d_backward");
-    addPromotion("pool1d_backward", "0 1", false);
-    promoteOperands(library, "pool1d_backward");
-    addPromotion("pool2d_backward", "0 1", false);
-    promoteOperands(library, "pool2d_backward");
-    addPromotion("sigmoid_focal_loss_backward", "0 1 2", false);
-    promoteOperands(library, "sigmoid_focal_loss_backward");
-    addPromotion("cross_entropy_loss_backward", "0 1 3", false);
-    promoteOperands(library, "cross_entropy_loss_backward");
-    addPromotion("nll_loss_backward", "0 1 3", false);
-    promoteOperands(library, "nll_loss_backward");
-    addPromotion("bce_with_logits_backward", "0 1 2 3 4", false);
-    promoteOperands(library, "bce_with_logits_backward");
-    addPromotion("cholesky_backward", "0 1", false);
-    promoteOperands(library, "cholesky_backward");
-    addPromotion("nms", "0 1", false);
-    promoteOperands(library, "nms");
-    addPromotion("roi_align", "0 1", false);
-    promoteOperands(library, "roi_align");
-    addPromotion("roi_align_backward", "0 1", false);
-    promoteOperands(library, "roi_align_backward");
-    addPromotion("pool3d_backward", "0 1", false);
-    promoteOperands(library, "pool3d_backward");
-    addPromotion("gather_backward", "0 1", false);
-    promoteOperands(library, "gather_backward");
-    addPromotion("instance_norm", "0 2 3", false);
-    promoteOperands(library, "instance_norm");
-    addPromotion("normalize_backward", "0 1", false);
-    promoteOperands(library, "normalize_backward");
-    addPromotion("rotary_embedding", "0 1 2", false);
-    promoteOperands(library, "rotary_embedding");
-    addPromotion("flash_attention", "1 2 3", true);
-    promoteOperands(library, "flash_attention");
-    addPromotion("flash_attention_backward", "0 2 3 4 6", true);
-    promoteOperands(library, "flash_attention_backward");
-    addPromotion("customized_flash_attention", "1 2 3", true);
-    promoteOperands(library, "customized_flash_attention");
-    addPromotion("customized_flash_attention_backward", "0 1 2 3 5", true);
-    promoteOperands(library, "customized_flash_attention_backward");
-    addPromotion("flash_attention_var_len", "1 2 3", true);
-    promoteOperands(library, "flash_attention_var_len");
-    addPromotion("flash_attention_var_len_backward", "0 2 3 4 8", true);
-    promoteOperands(library, "flash_attention_var_len_backward");
-    addPromotion("customized_flash_attention_var_len", "1 2 3", true);
-    promoteOperands(library, "customized_flash_attention_var_len");
-    addPromotion("customized_flash_attention_var_len_backward", "0 1 2 3 7", true);
-    promoteOperands(library, "customized_flash_attention_var_len_backward");
-    addPromotion("scaled_masked_softmax_backward", "0 1", false);
-    promoteOperands(library, "scaled_masked_softmax_backward");
-    addPromotion("token_softmax_reduce_v_inference", "0 1", false);
-    promoteOperands(library, "token_softmax_reduce_v_inference");
-    addPromotion("paged_attention", "0 1 2", false);
-    promoteOperands(library, "paged_attention");
-    addPromotion("prompt_flash_attention", "0 1 2", false);
-    promoteOperands(library, "prompt_flash_attention");
-    addPromotion("assign_score_withk_mmcv", "0 1 2", false);
-    promoteOperands(library, "assign_score_withk_mmcv");
-    addPromotion("assign_score_withk_backward_mmcv", "0 1 2 3", false);
-    promoteOperands(library, "assign_score_withk_backward_mmcv");
-    addPromotion("bbox_overlaps_mmcv", "0 1", false);
-    promoteOperands(library, "bbox_overlaps_mmcv");
-    addPromotion("border_align_mmcv", "0 1", false);
-    promoteOperands(library, "border_align_mmcv");
-    addPromotion("carafe_mmcv", "0 1", false);
-    promoteOperands(library, "carafe_mmcv");
-    addPromotion("carafe_backward_mmcv", "0 1 2", false);
-    promoteOperands(library, "carafe_backward_mmcv");
-    addPromotion("carafe_naive_mmcv", "0 1", false);
-    promoteOperands(library, "carafe_naive_mmcv");
-    addPromotion("carafe_naive_backward_mmcv", "0 1 2", false);
-    promoteOperands(library, "carafe_naive_backward_mmcv");
-    addPromotion("correlation_mmcv", "0 1", false);
-    promoteOperands(library, "correlation_mmcv");
-    addPromotion("correlation_backward_mmcv", "0 1 2", false);
-    promoteOperands(library, "correlation_backward_mmcv");
-    addPromotion("deform_conv_mmcv", "0 1 2", false);
-    promoteOperands(library, "deform_conv_mmcv");
-    addPromotion("deform_conv_backward_input_mmcv", "0 1 2 3 4", false);
-    promoteOperands(library, "deform_conv_backward_input_mmcv");
-    addPromotion("deform_conv_backward_parameters_mmcv", "0 1 2 3 4", false);
-    promoteOperands(library, "deform_conv_backward_parameters_mmcv");
-    addPromotion("deform_roi_pool_mmcv", "0 1 2", false);
-    promoteOperands(library, "deform_roi_pool_mmcv");
-    addPromotion("deform_roi_pool_backward_mmcv", "0 1 2 3", false);
-    promoteOperands(library, "deform_roi_pool_backward_mmcv");
-    addPromotion("sigmoid_focal_loss_mmcv", "0 2", false);
-    promoteOperands(library, "sigmoid_focal_loss_mmcv");
-    addPromotion("sigmoid_focal_loss_backward_mmcv", "0 2", false);
-    promoteOperands(library, "sigmoid_focal_loss_backward_mmcv");
-    addPromotion("softmax_focal_loss_mmcv", "0 2", false);
-    promoteOperands(library, "softmax_focal_loss_mmcv");
-    addPromotion("softmax_focal_loss_backward_mmcv", "0 2", false);
-    promoteOperands(library, "softmax_focal_loss_backward_mmcv");
-    addPromotion("fused_bias_leakyrelu_mmcv", "0 1 2", false);
-    promoteOperands(library, "fused_bias_leakyrelu_mmcv");
-    addPromotion("modulated_deform_conv_mmcv", "0 1 2 3 4", false);
-    promoteOperands(library, "modulated_deform_conv_mmcv");
-    addPromotion("modulated_deform_conv_backward_mmcv", "0 1 2 3 4 5 6 7", false);
-    promoteOperands(library, "modulated_deform_conv_backward_mmcv");
-    addPromotion("ms_deform_attn_mmcv", "0 3 4", false);
-    promoteOperands(library, "ms_deform_attn_mmcv");
-    addPromotion("ms_deform_attn_backward_mmcv", "0 3 4 5", false);
-    promoteOperands(library, "ms_deform_attn_backward_mmcv");
-    addPromotion("nms_mmcv", "0 1", false);
-    promoteOperands(library, "nms_mmcv");
-    addPromotion("nms_rotated_mmcv", "0 1 3", false);
-    promoteOperands(library, "nms_rotated_mmcv");
-    addPromotion("roi_align_mmcv", "0 1", false);
-    promoteOperands(library, "roi_align_mmcv");
-    addPromotion("roi_align_rotated_mmcv", "0 1", false);
-    promoteOperands(library, "roi_align_rotated_mmcv");
-    addPromotion("riroi_align_rotated_mmcv", "0 1", false);
-    promoteOperands(library, "riroi_align_rotated_mmcv");
-    addPromotion("roi_pool_mmcv", "0 1", false);
-    promoteOperands(library, "roi_pool_mmcv");
-    addPromotion("dynamic_point_to_voxel_backward_mmcv", "0 1 2", false);
-    promoteOperands(library, "dynamic_point_to_voxel_backward_mmcv");
-    addPromotion("three_interpolate_mmcv", "0 2", false);
-    promoteOperands(library, "three_interpolate_mmcv");
-    addPromotion("three_interpolate_backward_mmcv", "0 2", false);
-    promoteOperands(library, "three_interpolate_backward_mmcv");
-    addPromotion("three_nn_mmcv", "0 1", false);
-    promoteOperands(library, "three_nn_mmcv");
-    addPromotion("upfirdn2d_op_mmcv", "0 1", false);
-    promoteOperands(library, "upfirdn2d_op_mmcv");
-    addPromotion("rotated_feature_align_mmcv", "0 1", false);
-    promoteOperands(library, "rotated_feature_align_mmcv");
-    addPromotion("rotated_feature_align_backward_mmcv", "0 1", false);
-    promoteOperands(library, "rotated_feature_align_backward_mmcv");
-    addPromotion("points_in_polygons_mmcv", "0 1", false);
-    promoteOperands(library, "points_in_polygons_mmcv");
-    addPromotion("indice_maxpool_backward_mmcv", "0 1 2", false);
-    promoteOperands(library, "indice_maxpool_backward_mmcv");
-    addPromotion("indice_conv_mmcv", "0 1", false);
-    promoteOperands(library, "indice_conv_mmcv");
-    addPromotion("indice_conv_backward_mmcv", "0 1 2", false);
-    promoteOperands(library, "indice_conv_backward_mmcv");
-    addPromotion("fused_indice_conv_batchnorm_mmcv", "0 1 2", false);
-    promoteOperands(library, "fused_indice_conv_batchnorm_mmcv");
-    addPromotion("convex_iou_mmcv", "0 1", false);
-    promoteOperands(library, "convex_iou_mmcv");
-    addPromotion("convex_giou_mmcv", "0 1", false);
-    promoteOperands(library, "convex_giou_mmcv");
-    addPromotion("chamfer_distance_mmcv", "0 1", false);
-    promoteOperands(library, "chamfer_distance_mmcv");
-    addPromotion("chamfer_distance_backward_mmcv", "0 1 4 5", false);
-    promoteOperands(library, "chamfer_distance_backward_mmcv");
-    addPromotion("prroi_pool_mmcv", "0 1", false);
-    promoteOperands(library, "prroi_pool_mmcv");
-    addPromotion("prroi_pool_coor_backward_mmcv", "0 1 2 3", false);
-    promoteOperands(library, "prroi_pool_coor_backward_mmcv");
-    addPromotion("fused_experts", "0 1 2 5 6", false);
-    promoteOperands(library, "fused_experts");
+    add_promotion("max_pool1d_backward", "0 1", false);
+    promote_operands(library, "max_pool1d_backward");
+    add_promotion("avg_pool1d_backward", "0 1", false);
+    promote_operands(library, "avg_pool1d_backward");
+    add_promotion("adaptive_max_pool1d_backward", "0 1", false);
+    promote_operands(library, "adaptive_max_pool1d_backward");
+    add_promotion("adaptive_avg_pool1d_backward", "0 1", false);
+    promote_operands(library, "adaptive_avg_pool1d_backward");
+    add_promotion("pool1d_backward", "0 1", false);
+    promote_operands(library, "pool1d_backward");
+    add_promotion("pool2d_backward", "0 1", false);
+    promote_operands(library, "pool2d_backward");
+    add_promotion("sigmoid_focal_loss_backward", "0 1 2", false);
+    promote_operands(library, "sigmoid_focal_loss_backward");
+    add_promotion("cross_entropy_loss_backward", "0 1 3", false);
+    promote_operands(library, "cross_entropy_loss_backward");
+    add_promotion("nll_loss_backward", "0 1 3", false);
+    promote_operands(library, "nll_loss_backward");
+    add_promotion("bce_with_logits_backward", "0 1 2 3 4", false);
+    promote_operands(library, "bce_with_logits_backward");
+    add_promotion("cholesky_backward", "0 1", false);
+    promote_operands(library, "cholesky_backward");
+    add_promotion("nms", "0 1", false);
+    promote_operands(library, "nms");
+    add_promotion("roi_align", "0 1", false);
+    promote_operands(library, "roi_align");
+    add_promotion("roi_align_backward", "0 1", false);
+    promote_operands(library, "roi_align_backward");
+    add_promotion("pool3d_backward", "0 1", false);
+    promote_operands(library, "pool3d_backward");
+    add_promotion("gather_backward", "0 1", false);
+    promote_operands(library, "gather_backward");
+    add_promotion("instance_norm", "0 2 3", false);
+    promote_operands(library, "instance_norm");
+    add_promotion("normalize_backward", "0 1", false);
+    promote_operands(library, "normalize_backward");
+    add_promotion("rotary_embedding", "0 1 2", false);
+    promote_operands(library, "rotary_embedding");
+    add_promotion("flash_attention", "1 2 3", true);
+    promote_operands(library, "flash_attention");
+    add_promotion("flash_attention_backward", "0 2 3 4 6", true);
+    promote_operands(library, "flash_attention_backward");
+    add_promotion("customized_flash_attention", "1 2 3", true);
+    promote_operands(library, "customized_flash_attention");
+    add_promotion("customized_flash_attention_backward", "0 1 2 3 5", true);
+    promote_operands(library, "customized_flash_attention_backward");
+    add_promotion("flash_attention_var_len", "1 2 3", true);
+    promote_operands(library, "flash_attention_var_len");
+    add_promotion("flash_attention_var_len_backward", "0 2 3 4 8", true);
+    promote_operands(library, "flash_attention_var_len_backward");
+    add_promotion("customized_flash_attention_var_len", "1 2 3", true);
+    promote_operands(library, "customized_flash_attention_var_len");
+    add_promotion("customized_flash_attention_var_len_backward", "0 1 2 3 7", true);
+    promote_operands(library, "customized_flash_attention_var_len_backward");
+    add_promotion("scaled_masked_softmax_backward", "0 1", false);
+    promote_operands(library, "scaled_masked_softmax_backward");
+    add_promotion("token_softmax_reduce_v_inference", "0 1", false);
+    promote_operands(library, "token_softmax_reduce_v_inference");
+    add_promotion("paged_attention", "0 1 2", false);
+    promote_operands(library, "paged_attention");
+    add_promotion("prompt_flash_attention", "0 1 2", false);
+    promote_operands(library, "prompt_flash_attention");
+    add_promotion("assign_score_withk_mmcv", "0 1 2", false);
+    promote_operands(library, "assign_score_withk_mmcv");
+    add_promotion("assign_score_withk_backward_mmcv", "0 1 2 3", false);
+    promote_operands(library, "assign_score_withk_backward_mmcv");
+    add_promotion("bbox_overlaps_mmcv", "0 1", false);
+    promote_operands(library, "bbox_overlaps_mmcv");
+    add_promotion("border_align_mmcv", "0 1", false);
+    promote_operands(library, "border_align_mmcv");
+    add_promotion("carafe_mmcv", "0 1", false);
+    promote_operands(library, "carafe_mmcv");
+    add_promotion("carafe_backward_mmcv", "0 1 2", false);
+    promote_operands(library, "carafe_backward_mmcv");
+    add_promotion("carafe_naive_mmcv", "0 1", false);
+    promote_operands(library, "carafe_naive_mmcv");
+    add_promotion("carafe_naive_backward_mmcv", "0 1 2", false);
+    promote_operands(library, "carafe_naive_backward_mmcv");
+    add_promotion("correlation_mmcv", "0 1", false);
+    promote_operands(library, "correlation_mmcv");
+    add_promotion("correlation_backward_mmcv", "0 1 2", false);
+    promote_operands(library, "correlation_backward_mmcv");
+    add_promotion("deform_conv_mmcv", "0 1 2", false);
+    promote_operands(library, "deform_conv_mmcv");
+    add_promotion("deform_conv_backward_input_mmcv", "0 1 2 3 4", false);
+    promote_operands(library, "deform_conv_backward_input_mmcv");
+    add_promotion("deform_conv_backward_parameters_mmcv", "0 1 2 3 4", false);
+    promote_operands(library, "deform_conv_backward_parameters_mmcv");
+    add_promotion("deform_roi_pool_mmcv", "0 1 2", false);
+    promote_operands(library, "deform_roi_pool_mmcv");
+    add_promotion("deform_roi_pool_backward_mmcv", "0 1 2 3", false);
+    promote_operands(library, "deform_roi_pool_backward_mmcv");
+    add_promotion("sigmoid_focal_loss_mmcv", "0 2", false);
+    promote_operands(library, "sigmoid_focal_loss_mmcv");
+    add_promotion("sigmoid_focal_loss_backward_mmcv", "0 2", false);
+    promote_operands(library, "sigmoid_focal_loss_backward_mmcv");
+    add_promotion("softmax_focal_loss_mmcv", "0 2", false);
+    promote_operands(library, "softmax_focal_loss_mmcv");
+    add_promotion("softmax_focal_loss_backward_mmcv", "0 2", false);
+    promote_operands(library, "softmax_focal_loss_backward_mmcv");
+    add_promotion("fused_bias_leakyrelu_mmcv", "0 1 2", false);
+    promote_operands(library, "fused_bias_leakyrelu_mmcv");
+    add_promotion("modulated_deform_conv_mmcv", "0 1 2 3 4", false);
+    promote_operands(library, "modulated_deform_conv_mmcv");
+    add_promotion("modulated_deform_conv_backward_mmcv", "0 1 2 3 4 5 6 7", false);
+    promote_operands(library, "modulated_deform_conv_backward_mmcv");
+    add_promotion("ms_deform_attn_mmcv", "0 3 4", false);
+    promote_operands(library, "ms_deform_attn_mmcv");
+    add_promotion("ms_deform_attn_backward_mmcv", "0 3 4 5", false);
+    promote_operands(library, "ms_deform_attn_backward_mmcv");
+    add_promotion("nms_mmcv", "0 1", false);
+    promote_operands(library, "nms_mmcv");
+    add_promotion("nms_rotated_mmcv", "0 1 3", false);
+    promote_operands(library, "nms_rotated_mmcv");
+    add_promotion("roi_align_mmcv", "0 1", false);
+    promote_operands(library, "roi_align_mmcv");
+    add_promotion("roi_align_rotated_mmcv", "0 1", false);
+    promote_operands(library, "roi_align_rotated_mmcv");
+    add_promotion("riroi_align_rotated_mmcv", "0 1", false);
+    promote_operands(library, "riroi_align_rotated_mmcv");
+    add_promotion("roi_pool_mmcv", "0 1", false);
+    promote_operands(library, "roi_pool_mmcv");
+    add_promotion("dynamic_point_to_voxel_backward_mmcv", "0 1 2", false);
+    promote_operands(library, "dynamic_point_to_voxel_backward_mmcv");
+    add_promotion("three_interpolate_mmcv", "0 2", false);
+    promote_operands(library, "three_interpolate_mmcv");
+    add_promotion("three_interpolate_backward_mmcv", "0 2", false);
+    promote_operands(library, "three_interpolate_backward_mmcv");
+    add_promotion("three_nn_mmcv", "0 1", false);
+    promote_operands(library, "three_nn_mmcv");
+    add_promotion("upfirdn2d_op_mmcv", "0 1", false);
+    promote_operands(library, "upfirdn2d_op_mmcv");
+    add_promotion("rotated_feature_align_mmcv", "0 1", false);
+    promote_operands(library, "rotated_feature_align_mmcv");
+    add_promotion("rotated_feature_align_backward_mmcv", "0 1", false);
+    promote_operands(library, "rotated_feature_align_backward_mmcv");
+    add_promotion("points_in_polygons_mmcv", "0 1", false);
+    promote_operands(library, "points_in_polygons_mmcv");
+    add_promotion("indice_maxpool_backward_mmcv", "0 1 2", false);
+    promote_operands(library, "indice_maxpool_backward_mmcv");
+    add_promotion("indice_conv_mmcv", "0 1", false);
+    promote_operands(library, "indice_conv_mmcv");
+    add_promotion("indice_conv_backward_mmcv", "0 1 2", false);
+    promote_operands(library, "indice_conv_backward_mmcv");
+    add_promotion("fused_indice_conv_batchnorm_mmcv", "0 1 2", false);
+    promote_operands(library, "fused_indice_conv_batchnorm_mmcv");
+    add_promotion("convex_iou_mmcv", "0 1", false);
+    promote_operands(library, "convex_iou_mmcv");
+    add_promotion("convex_giou_mmcv", "0 1", false);
+    promote_operands(library, "convex_giou_mmcv");
+    add_promotion("chamfer_distance_mmcv", "0 1", false);
+    promote_operands(library, "chamfer_distance_mmcv");
+    add_promotion("chamfer_distance_backward_mmcv", "0 1 4 5", false);
+    promote_operands(library, "chamfer_distance_backward_mmcv");
+    add_promotion("prroi_pool_mmcv", "0 1", false);
+    promote_operands(library, "prroi_pool_mmcv");
+    add_promotion("prroi_pool_coor_backward_mmcv", "0 1 2 3", false);
+    promote_operands(library, "prroi_pool_coor_backward_mmcv");
+    add_promotion("fused_experts", "0 1 2 5 6", false);
+    promote_operands(library, "fused_experts");
 }
 
 }  // namespace diopigen::backend

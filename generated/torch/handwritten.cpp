@@ -186,37 +186,37 @@ namespace {
 
 // __ilshift__.Scalar: derived from __lshift__.Scalar.
 at::Tensor& __ilshift___Scalar(at::Tensor& self, const at::Scalar& other) {
-    return giveInplace(self, kernels::lshiftScalar(self, other));
+    return give_inplace(self, kernels::lshift_scalar(self, other));
 }
 
 // __ilshift__.Tensor: derived from __lshift__.Tensor.
 at::Tensor& __ilshift___Tensor(at::Tensor& self, const at::Tensor& other) {
-    return giveInplace(self, kernels::lshiftTensor(self, other));
+    return give_inplace(self, kernels::lshift_tensor(self, other));
 }
 
 // __irshift__.Scalar: derived from __rshift__.Scalar.
 at::Tensor& __irshift___Scalar(at::Tensor& self, const at::Scalar& other) {
-    return giveInplace(self, kernels::rshiftScalar(self, other));
+    return give_inplace(self, kernels::rshift_scalar(self, other));
 }
 
 // __irshift__.Tensor: derived from __rshift__.Tensor.
 at::Tensor& __irshift___Tensor(at::Tensor& self, const at::Tensor& other) {
-    return giveInplace(self, kernels::rshiftTensor(self, other));
+    return give_inplace(self, kernels::rshift_tensor(self, other));
 }
 
 // _add_relu_.Scalar: derived from _add_relu.Scalar.
 at::Tensor& _add_relu__Scalar(at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha) {
-    return giveInplace(self, kernels::addReluScalar(self, other, alpha));
+    return give_inplace(self, kernels::add_relu_scalar(self, other, alpha));
 }
 
 // _add_relu_.Tensor: derived from _add_relu.Tensor.
 at::Tensor& _add_relu__Tensor(at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
-    return giveInplace(self, kernels::addReluTensor(self, other, alpha));
+    return give_inplace(self, kernels::add_relu_tensor(self, other, alpha));
 }
 
 // _add_relu.out: derived from _add_relu.Tensor.
 at::Tensor& _add_relu_out(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha, at::Tensor& out) {
-    return give(out, kernels::addReluTensor(self, other, alpha));
+    return give(out, kernels::add_relu_tensor(self, other, alpha));
 }
 
 // _batch_norm_with_update.out: derived from _batch_norm_with_update.
@@ -224,7 +224,7 @@ std::tuple<at::Tensor&, at::Tensor&, at::Tensor&, at::Tensor&> _batch_norm_with_
     const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
     at::Tensor& running_mean, at::Tensor& running_var, double momentum, double eps, at::Tensor& out,
     at::Tensor& save_mean, at::Tensor& save_invstd, at::Tensor& reserve) {
-    const auto results = kernels::batchNormWithUpdate(input, weight, bias, running_mean, running_var, momentum, eps);
+    const auto results = kernels::batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps);
     give(out, std::get<0>(results));
     give(save_mean, std::get<1>(results));
     give(save_invstd, std::get<2>(results));
@@ -236,7 +236,7 @@ std::tuple<at::Tensor&, at::Tensor&, at::Tensor&, at::Tensor&> _batch_norm_with_
 at::Tensor& _conv_depthwise2d_out(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
                                   const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
                                   at::IntArrayRef padding, at::IntArrayRef dilation, at::Tensor& out) {
-    return give(out, kernels::depthwiseConvolution(self, weight, kernel_size, bias, stride, padding, dilation));
+    return give(out, kernels::depthwise_convolution(self, weight, kernel_size, bias, stride, padding, dilation));
 }
 
 // _native_batch_norm_legit.out: derived from _native_batch_norm_legit.
@@ -245,7 +245,7 @@ std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> _native_batch_norm_legit_out(
     at::Tensor& running_mean, at::Tensor& running_var, bool training, double momentum, double eps, at::Tensor& out,
     at::Tensor& save_mean, at::Tensor& save_invstd) {
     const auto results =
-        kernels::nativeBatchNormLegit(input, weight, bias, running_mean, running_var, training, momentum, eps);
+        kernels::native_batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, eps);
     give(out, std::get<0>(results));
     give(save_mean, std::get<1>(results));
     give(save_invstd, std::get<2>(results));
@@ -256,7 +256,7 @@ std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> _native_batch_norm_legit_out(
 std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> _native_batch_norm_legit_no_stats_out(
     const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
     bool training, double momentum, double eps, at::Tensor& out, at::Tensor& save_mean, at::Tensor& save_invstd) {
-    const auto results = kernels::nativeBatchNormLegitNoStats(input, weight, bias, training, momentum, eps);
+    const auto results = kernels::native_batch_norm_legit_no_stats(input, weight, bias, training, momentum, eps);
     give(out, std::get<0>(results));
     give(save_mean, std::get<1>(results));
     give(save_invstd, std::get<2>(results));
@@ -267,34 +267,34 @@ std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> _native_batch_norm_legit_no_st
 at::Tensor& _slow_conv2d_forward_output(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
                                         const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
                                         at::IntArrayRef padding, at::Tensor& output) {
-    return give(output, kernels::slowConv2dForward(self, weight, kernel_size, bias, stride, padding));
+    return give(output, kernels::slow_conv2d_forward(self, weight, kernel_size, bias, stride, padding));
 }
 
 // _adaptive_avg_pool2d: derived from adaptive_avg_pool2d.out.
 at::Tensor _adaptive_avg_pool2d(const at::Tensor& self, at::IntArrayRef output_size) {
     at::Tensor out;
-    kernels::adaptiveAvgPool2d(self, output_size, out);
+    kernels::adaptive_avg_pool2d(self, output_size, out);
     return out;
 }
 
 // _adaptive_avg_pool3d: derived from adaptive_avg_pool3d.out.
 at::Tensor _adaptive_avg_pool3d(const at::Tensor& self, at::IntArrayRef output_size) {
     at::Tensor out;
-    kernels::adaptiveAvgPool3d(self, output_size, out);
+    kernels::adaptive_avg_pool3d(self, output_size, out);
     return out;
 }
 
 // _adaptive_avg_pool3d_backward: derived from adaptive_avg_pool3d_backward.grad_input.
 at::Tensor _adaptive_avg_pool3d_backward(const at::Tensor& grad_output, const at::Tensor& self) {
     at::Tensor grad_input;
-    kernels::adaptiveAvgPool3dBackward(grad_output, self, grad_input);
+    kernels::adaptive_avg_pool3d_backward(grad_output, self, grad_input);
     return grad_input;
 }
 
 // addbmm_: derived from addbmm.
 at::Tensor& addbmm_(at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2, const at::Scalar& beta,
                     const at::Scalar& alpha) {
-    return giveInplace(self, kernels::addbmm(self, batch1, batch2, beta, alpha));
+    return give_inplace(self, kernels::addbmm(self, batch1, batch2, beta, alpha));
 }
 
 // addbmm.out: derived from addbmm.
@@ -314,14 +314,14 @@ at::Tensor angle(const at::Tensor& self) {
 at::Tensor& batch_norm_elemt_out(const at::Tensor& input, const std::optional<at::Tensor>& weight,
                                  const std::optional<at::Tensor>& bias, const at::Tensor& mean,
                                  const at::Tensor& invstd, double eps, at::Tensor& out) {
-    return give(out, kernels::batchNormElemt(input, weight, bias, mean, invstd, eps));
+    return give(out, kernels::batch_norm_elemt(input, weight, bias, mean, invstd, eps));
 }
 
 // binary_cross_entropy: derived from binary_cross_entropy.out.
 at::Tensor binary_cross_entropy(const at::Tensor& self, const at::Tensor& target,
                                 const std::optional<at::Tensor>& weight, int64_t reduction) {
     at::Tensor out;
-    kernels::binaryCrossEntropy(self, target, weight, reduction, out);
+    kernels::binary_cross_entropy(self, target, weight, reduction, out);
     return out;
 }
 
@@ -330,14 +330,14 @@ at::Tensor binary_cross_entropy_backward(const at::Tensor& grad_output, const at
                                          const at::Tensor& target, const std::optional<at::Tensor>& weight,
                                          int64_t reduction) {
     at::Tensor grad_input;
-    kernels::binaryCrossEntropyBackward(grad_output, self, target, weight, reduction, grad_input);
+    kernels::binary_cross_entropy_backward(grad_output, self, target, weight, reduction, grad_input);
     return grad_input;
 }
 
 // bucketize.Tensor_out: derived from bucketize.Tensor.
 at::Tensor& bucketize_Tensor_out(const at::Tensor& self, const at::Tensor& boundaries, bool out_int32, bool right,
                                  at::Tensor& out) {
-    return give(out, kernels::bucketizeTensor(self, boundaries, out_int32, right));
+    return give(out, kernels::bucketize_tensor(self, boundaries, out_int32, right));
 }
 
 // cholesky.out: derived from cholesky.
@@ -349,7 +349,7 @@ at::Tensor& cholesky_out(const at::Tensor& self, bool upper, at::Tensor& out) {
 
 // cholesky_inverse.out: derived from cholesky_inverse.
 at::Tensor& cholesky_inverse_out(const at::Tensor& self, bool upper, at::Tensor& out) {
-    return give(out, kernels::choleskyInverse(self, upper));
+    return give(out, kernels::cholesky_inverse(self, upper));
 }
 
 // col2im: derived from col2im.out.
@@ -363,20 +363,20 @@ at::Tensor col2im(const at::Tensor& self, at::IntArrayRef output_size, at::IntAr
 // floor_divide: derived from floor_divide.out.
 at::Tensor floor_divide(const at::Tensor& self, const at::Tensor& other) {
     at::Tensor out;
-    kernels::floorDivide(self, other, out);
+    kernels::floor_divide(self, other, out);
     return out;
 }
 
 // floor_divide_.Tensor: derived from floor_divide.out.
 at::Tensor& floor_divide__Tensor(at::Tensor& self, const at::Tensor& other) {
-    kernels::floorDivide(self, other, self);
+    kernels::floor_divide(self, other, self);
     return self;
 }
 
 // glu_backward: derived from glu_backward.grad_input.
 at::Tensor glu_backward(const at::Tensor& grad_output, const at::Tensor& self, int64_t dim) {
     at::Tensor grad_input;
-    kernels::gluBackward(grad_output, self, dim, grad_input);
+    kernels::glu_backward(grad_output, self, dim, grad_input);
     return grad_input;
 }
 
@@ -403,7 +403,7 @@ at::Tensor histc(const at::Tensor& self, int64_t bins, const at::Scalar& min, co
 // huber_loss: derived from huber_loss.out.
 at::Tensor huber_loss(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta) {
     at::Tensor out;
-    kernels::huberLoss(self, target, reduction, delta, out);
+    kernels::huber_loss(self, target, reduction, delta, out);
     return out;
 }
 
@@ -418,25 +418,25 @@ at::Tensor im2col(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntAr
 // index_select: derived from index_select.out.
 at::Tensor index_select(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
     at::Tensor out;
-    kernels::indexSelect(self, dim, index, out);
+    kernels::index_select(self, dim, index, out);
     return out;
 }
 
 // linalg_householder_product.out: derived from linalg_householder_product.
 at::Tensor& linalg_householder_product_out(const at::Tensor& input, const at::Tensor& tau, at::Tensor& out) {
-    return give(out, kernels::linalgHouseholderProduct(input, tau));
+    return give(out, kernels::linalg_householder_product(input, tau));
 }
 
 // linalg_solve_triangular.out: derived from linalg_solve_triangular.
 at::Tensor& linalg_solve_triangular_out(const at::Tensor& self, const at::Tensor& B, bool upper, bool left,
                                         bool unitriangular, at::Tensor& out) {
-    return give(out, kernels::linalgSolveTriangular(self, B, upper, left, unitriangular));
+    return give(out, kernels::linalg_solve_triangular(self, B, upper, left, unitriangular));
 }
 
 // log_sigmoid_backward: derived from log_sigmoid_backward.grad_input.
 at::Tensor log_sigmoid_backward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& buffer) {
     at::Tensor grad_input;
-    kernels::logSigmoidBackward(grad_output, self, buffer, grad_input);
+    kernels::log_sigmoid_backward(grad_output, self, buffer, grad_input);
     return grad_input;
 }
 
@@ -444,7 +444,7 @@ at::Tensor log_sigmoid_backward(const at::Tensor& grad_output, const at::Tensor&
 std::tuple<at::Tensor, at::Tensor> log_sigmoid_forward(const at::Tensor& self) {
     at::Tensor output;
     at::Tensor buffer;
-    kernels::logSigmoidForward(self, output, buffer);
+    kernels::log_sigmoid_forward(self, output, buffer);
     return {std::move(output), std::move(buffer)};
 }
 
@@ -463,7 +463,7 @@ at::Tensor& logit_(at::Tensor& self, std::optional<double> eps) {
 
 // masked_select.out: derived from masked_select.
 at::Tensor& masked_select_out(const at::Tensor& self, const at::Tensor& mask, at::Tensor& out) {
-    return give(out, kernels::maskedSelect(self, mask));
+    return give(out, kernels::masked_select(self, mask));
 }
 
 // max: derived from max.unary_out.
@@ -479,7 +479,7 @@ std::tuple<at::Tensor, at::Tensor> max_pool3d_with_indices(const at::Tensor& sel
                                                            at::IntArrayRef dilation, bool ceil_mode) {
     at::Tensor out;
     at::Tensor indices;
-    kernels::maxPool3dWithIndices(self, kernel_size, stride, padding, dilation, ceil_mode, out, indices);
+    kernels::max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode, out, indices);
     return {std::move(out), std::move(indices)};
 }
 
@@ -489,8 +489,8 @@ at::Tensor max_pool3d_with_indices_backward(const at::Tensor& grad_output, const
                                             at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode,
                                             const at::Tensor& indices) {
     at::Tensor grad_input;
-    kernels::maxPool3dWithIndicesBackward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices,
-                                          grad_input);
+    kernels::max_pool3d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode,
+                                              indices, grad_input);
     return grad_input;
 }
 
@@ -505,7 +505,7 @@ at::Tensor min(const at::Tensor& self) {
 at::Tensor mse_loss_backward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
                              int64_t reduction) {
     at::Tensor grad_input;
-    kernels::mseLossBackward(grad_output, self, target, reduction, grad_input);
+    kernels::mse_loss_backward(grad_output, self, target, reduction, grad_input);
     return grad_input;
 }
 
@@ -529,7 +529,7 @@ std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> native_batch_norm_out(
     const std::optional<at::Tensor>& running_mean, const std::optional<at::Tensor>& running_var, bool training,
     double momentum, double eps, at::Tensor& out, at::Tensor& save_mean, at::Tensor& save_invstd) {
     const auto results =
-        kernels::nativeBatchNorm(input, weight, bias, running_mean, running_var, training, momentum, eps);
+        kernels::native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps);
     give(out, std::get<0>(results));
     give(save_mean, std::get<1>(results));
     give(save_invstd, std::get<2>(results));
@@ -541,7 +541,7 @@ at::Tensor nll_loss2d_backward(const at::Tensor& grad_output, const at::Tensor& 
                                const std::optional<at::Tensor>& weight, int64_t reduction, int64_t ignore_index,
                                const at::Tensor& total_weight) {
     at::Tensor grad_input;
-    kernels::nllLoss2dBackward(grad_output, self, target, weight, reduction, ignore_index, total_weight, grad_input);
+    kernels::nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight, grad_input);
     return grad_input;
 }
 
@@ -551,7 +551,7 @@ std::tuple<at::Tensor, at::Tensor> nll_loss2d_forward(const at::Tensor& self, co
                                                       int64_t ignore_index) {
     at::Tensor output;
     at::Tensor total_weight;
-    kernels::nllLoss2dForward(self, target, weight, reduction, ignore_index, output, total_weight);
+    kernels::nll_loss2d_forward(self, target, weight, reduction, ignore_index, output, total_weight);
     return {std::move(output), std::move(total_weight)};
 }
 
@@ -561,56 +561,56 @@ at::Tensor& nonzero_out(const at::Tensor& self, at::Tensor& out) { return give(o
 // nonzero_static: derived from nonzero_static.out.
 at::Tensor nonzero_static(const at::Tensor& self, int64_t size, int64_t fill_value) {
     at::Tensor out;
-    kernels::nonzeroStatic(self, size, fill_value, out);
+    kernels::nonzero_static(self, size, fill_value, out);
     return out;
 }
 
 // normal.Tensor_Tensor: derived from normal.Tensor_Tensor_out.
 at::Tensor normal_Tensor_Tensor(const at::Tensor& mean, const at::Tensor& std, std::optional<at::Generator> generator) {
     at::Tensor out;
-    kernels::normalTensorTensor(mean, std, generator, out);
+    kernels::normal_tensor_tensor(mean, std, generator, out);
     return out;
 }
 
 // normal.Tensor_float: derived from normal.Tensor_float_out.
 at::Tensor normal_Tensor_float(const at::Tensor& mean, double std, std::optional<at::Generator> generator) {
     at::Tensor out;
-    kernels::normalTensorFloat(mean, std, generator, out);
+    kernels::normal_tensor_float(mean, std, generator, out);
     return out;
 }
 
 // normal.float_Tensor: derived from normal.float_Tensor_out.
 at::Tensor normal_float_Tensor(double mean, const at::Tensor& std, std::optional<at::Generator> generator) {
     at::Tensor out;
-    kernels::normalFloatTensor(mean, std, generator, out);
+    kernels::normal_float_tensor(mean, std, generator, out);
     return out;
 }
 
 // reflection_pad2d: derived from reflection_pad2d.out.
 at::Tensor reflection_pad2d(const at::Tensor& self, at::IntArrayRef padding) {
     at::Tensor out;
-    kernels::reflectionPad2d(self, padding, out);
+    kernels::reflection_pad2d(self, padding, out);
     return out;
 }
 
 // reflection_pad2d_backward: derived from reflection_pad2d_backward.grad_input.
 at::Tensor reflection_pad2d_backward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
     at::Tensor grad_input;
-    kernels::reflectionPad2dBackward(grad_output, self, padding, grad_input);
+    kernels::reflection_pad2d_backward(grad_output, self, padding, grad_input);
     return grad_input;
 }
 
 // replication_pad2d_backward: derived from replication_pad2d_backward.grad_input.
 at::Tensor replication_pad2d_backward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
     at::Tensor grad_input;
-    kernels::replicationPad2dBackward(grad_output, self, padding, grad_input);
+    kernels::replication_pad2d_backward(grad_output, self, padding, grad_input);
     return grad_input;
 }
 
 // replication_pad3d_backward: derived from replication_pad3d_backward.grad_input.
 at::Tensor replication_pad3d_backward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
     at::Tensor grad_input;
-    kernels::replicationPad3dBackward(grad_output, self, padding, grad_input);
+    kernels::replication_pad3d_backward(grad_output, self, padding, grad_input);
     return grad_input;
 }
 
@@ -618,21 +618,21 @@ at::Tensor replication_pad3d_backward(const at::Tensor& grad_output, const at::T
 at::Tensor& searchsorted_Scalar_out(const at::Tensor& sorted_sequence, const at::Scalar& self, bool out_int32,
                                     bool right, std::optional<std::string_view> side,
                                     const std::optional<at::Tensor>& sorter, at::Tensor& out) {
-    return give(out, kernels::searchsortedScalar(sorted_sequence, self, out_int32, right, side, sorter));
+    return give(out, kernels::searchsorted_scalar(sorted_sequence, self, out_int32, right, side, sorter));
 }
 
 // searchsorted.Tensor_out: derived from searchsorted.Tensor.
 at::Tensor& searchsorted_Tensor_out(const at::Tensor& sorted_sequence, const at::Tensor& self, bool out_int32,
                                     bool right, std::optional<std::string_view> side,
                                     const std::optional<at::Tensor>& sorter, at::Tensor& out) {
-    return give(out, kernels::searchsortedTensor(sorted_sequence, self, out_int32, right, side, sorter));
+    return give(out, kernels::searchsorted_tensor(sorted_sequence, self, out_int32, right, side, sorter));
 }
 
 // slow_conv3d_forward.output: derived from slow_conv3d_forward.
 at::Tensor& slow_conv3d_forward_output(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
                                        const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
                                        at::IntArrayRef padding, at::Tensor& output) {
-    return give(output, kernels::slowConv3dForward(self, weight, kernel_size, bias, stride, padding));
+    return give(output, kernels::slow_conv3d_forward(self, weight, kernel_size, bias, stride, padding));
 }
 
 // slow_conv_transpose3d.out: derived from slow_conv_transpose3d.
@@ -640,14 +640,14 @@ at::Tensor& slow_conv_transpose3d_out(const at::Tensor& self, const at::Tensor& 
                                       const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
                                       at::IntArrayRef padding, at::IntArrayRef output_padding, at::IntArrayRef dilation,
                                       at::Tensor& out) {
-    return give(
-        out, kernels::slowConvTranspose3d(self, weight, kernel_size, bias, stride, padding, output_padding, dilation));
+    return give(out, kernels::slow_conv_transpose3d(self, weight, kernel_size, bias, stride, padding, output_padding,
+                                                    dilation));
 }
 
 // std.correction_out: derived from std.correction.
 at::Tensor& std_correction_out(const at::Tensor& self, at::OptionalIntArrayRef dim,
                                const std::optional<at::Scalar>& correction, bool keepdim, at::Tensor& out) {
-    return give(out, kernels::stdCorrection(self, dim, correction, keepdim));
+    return give(out, kernels::std_correction(self, dim, correction, keepdim));
 }
 
 // take.out: derived from take.
@@ -658,283 +658,284 @@ at::Tensor& take_out(const at::Tensor& self, const at::Tensor& index, at::Tensor
 // var.correction_out: derived from var.correction.
 at::Tensor& var_correction_out(const at::Tensor& self, at::OptionalIntArrayRef dim,
                                const std::optional<at::Scalar>& correction, bool keepdim, at::Tensor& out) {
-    return give(out, kernels::varCorrection(self, dim, correction, keepdim));
+    return give(out, kernels::var_correction(self, dim, correction, keepdim));
 }
 
 // where.self: derived from where.self_out.
 at::Tensor where_self(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other) {
     at::Tensor out;
-    kernels::whereSelf(condition, self, other, out);
+    kernels::where_self(condition, self, other, out);
     return out;
 }
 
-}  // namespace
-
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+const KernelLibrary kHandwritten(c10::DispatchKey::PrivateUse1, [](KernelLibrary& library) {
     implement<at::_ops::__ilshift___Scalar, &__ilshift___Scalar>(library);
     implement<at::_ops::__ilshift___Tensor, &__ilshift___Tensor>(library);
     implement<at::_ops::__irshift___Scalar, &__irshift___Scalar>(library);
     implement<at::_ops::__irshift___Tensor, &__irshift___Tensor>(library);
-    implement<at::_ops::__lshift___Scalar, &kernels::lshiftScalar>(library);
-    implement<at::_ops::__lshift___Tensor, &kernels::lshiftTensor>(library);
-    implement<at::_ops::__rshift___Scalar, &kernels::rshiftScalar>(library);
-    implement<at::_ops::__rshift___Tensor, &kernels::rshiftTensor>(library);
+    implement<at::_ops::__lshift___Scalar, &kernels::lshift_scalar>(library);
+    implement<at::_ops::__lshift___Tensor, &kernels::lshift_tensor>(library);
+    implement<at::_ops::__rshift___Scalar, &kernels::rshift_scalar>(library);
+    implement<at::_ops::__rshift___Tensor, &kernels::rshift_tensor>(library);
     implement<at::_ops::_adaptive_avg_pool2d, &_adaptive_avg_pool2d>(library);
-    implement<at::_ops::_adaptive_avg_pool2d_backward, &kernels::adaptiveAvgPool2dBackward>(library);
+    implement<at::_ops::_adaptive_avg_pool2d_backward, &kernels::adaptive_avg_pool2d_backward>(library);
     implement<at::_ops::_adaptive_avg_pool3d, &_adaptive_avg_pool3d>(library);
     implement<at::_ops::_adaptive_avg_pool3d_backward, &_adaptive_avg_pool3d_backward>(library);
-    implement<at::_ops::_add_relu_Scalar, &kernels::addReluScalar>(library);
-    implement<at::_ops::_add_relu_Tensor, &kernels::addReluTensor>(library);
+    implement<at::_ops::_add_relu_Scalar, &kernels::add_relu_scalar>(library);
+    implement<at::_ops::_add_relu_Tensor, &kernels::add_relu_tensor>(library);
     implement<at::_ops::_add_relu_out, &_add_relu_out>(library);
     implement<at::_ops::_add_relu__Scalar, &_add_relu__Scalar>(library);
     implement<at::_ops::_add_relu__Tensor, &_add_relu__Tensor>(library);
-    implement<at::_ops::_aminmax, &kernels::aminmaxAll>(library);
-    implement<at::_ops::_aminmax_dim, &kernels::aminmaxDim>(library);
+    implement<at::_ops::_aminmax, &kernels::aminmax_all>(library);
+    implement<at::_ops::_aminmax_dim, &kernels::aminmax_dim>(library);
     implement<at::_ops::_amp_foreach_non_finite_check_and_unscale_,
-              &kernels::ampForeachNonFiniteCheckAndUnscaleInplace>(library);
-    implement<at::_ops::_amp_update_scale_, &kernels::ampUpdateScaleInplace>(library);
-    implement<at::_ops::_batch_norm_with_update, &kernels::batchNormWithUpdate>(library);
+              &kernels::amp_foreach_non_finite_check_and_unscale_inplace>(library);
+    implement<at::_ops::_amp_update_scale_, &kernels::amp_update_scale_inplace>(library);
+    implement<at::_ops::_batch_norm_with_update, &kernels::batch_norm_with_update>(library);
     implement<at::_ops::_batch_norm_with_update_out, &_batch_norm_with_update_out>(library);
-    implement<at::_ops::_cdist_backward, &kernels::cdistBackward>(library);
-    implement<at::_ops::_cdist_forward, &kernels::cdistForward>(library);
-    implement<at::_ops::_cholesky_solve_helper, &kernels::choleskySolveHelper>(library);
-    implement<at::_ops::_conv_depthwise2d, &kernels::depthwiseConvolution>(library);
+    implement<at::_ops::_cdist_backward, &kernels::cdist_backward>(library);
+    implement<at::_ops::_cdist_forward, &kernels::cdist_forward>(library);
+    implement<at::_ops::_cholesky_solve_helper, &kernels::cholesky_solve_helper>(library);
+    implement<at::_ops::_conv_depthwise2d, &kernels::depthwise_convolution>(library);
     implement<at::_ops::_conv_depthwise2d_out, &_conv_depthwise2d_out>(library);
-    implement<at::_ops::_ctc_loss, &kernels::ctcLoss>(library);
-    implement<at::_ops::_ctc_loss_Tensor, &kernels::ctcLossTensor>(library);
-    implement<at::_ops::_ctc_loss_backward, &kernels::ctcLossBackward>(library);
-    implement<at::_ops::_ctc_loss_backward_Tensor, &kernels::ctcLossBackwardTensor>(library);
-    implement<at::_ops::_embedding_bag_backward, &kernels::embeddingBagBackward>(library);
-    implement<at::_ops::_fused_adagrad_, &kernels::fusedAdagradInplace>(library);
-    implement<at::_ops::_fused_adagrad__tensor_lr, &kernels::fusedAdagradInplaceTensorLr>(library);
-    implement<at::_ops::_fused_adam_, &kernels::fusedAdamInplace>(library);
-    implement<at::_ops::_fused_adam__tensor_lr, &kernels::fusedAdamInplaceTensorLr>(library);
-    implement<at::_ops::_fused_adamw_, &kernels::fusedAdamwInplace>(library);
-    implement<at::_ops::_fused_adamw__tensor_lr, &kernels::fusedAdamwInplaceTensorLr>(library);
-    implement<at::_ops::_fused_rms_norm, &kernels::fusedRmsNorm>(library);
-    implement<at::_ops::_fused_rms_norm_backward, &kernels::fusedRmsNormBackward>(library);
-    implement<at::_ops::_fused_sdp_choice, &kernels::fusedSdpChoice>(library);
-    implement<at::_ops::_fused_sgd_, &kernels::fusedSgdInplace>(library);
-    implement<at::_ops::_fused_sgd__tensor_lr, &kernels::fusedSgdInplaceTensorLr>(library);
-    implement<at::_ops::_index_put_impl_, &kernels::indexPutImplInplace>(library);
-    implement<at::_ops::_native_batch_norm_legit, &kernels::nativeBatchNormLegit>(library);
-    implement<at::_ops::_native_batch_norm_legit_no_stats, &kernels::nativeBatchNormLegitNoStats>(library);
+    implement<at::_ops::_ctc_loss, &kernels::ctc_loss>(library);
+    implement<at::_ops::_ctc_loss_Tensor, &kernels::ctc_loss_tensor>(library);
+    implement<at::_ops::_ctc_loss_backward, &kernels::ctc_loss_backward>(library);
+    implement<at::_ops::_ctc_loss_backward_Tensor, &kernels::ctc_loss_backward_tensor>(library);
+    implement<at::_ops::_embedding_bag_backward, &kernels::embedding_bag_backward>(library);
+    implement<at::_ops::_fused_adagrad_, &kernels::fused_adagrad_inplace>(library);
+    implement<at::_ops::_fused_adagrad__tensor_lr, &kernels::fused_adagrad_inplace_tensor_lr>(library);
+    implement<at::_ops::_fused_adam_, &kernels::fused_adam_inplace>(library);
+    implement<at::_ops::_fused_adam__tensor_lr, &kernels::fused_adam_inplace_tensor_lr>(library);
+    implement<at::_ops::_fused_adamw_, &kernels::fused_adamw_inplace>(library);
+    implement<at::_ops::_fused_adamw__tensor_lr, &kernels::fused_adamw_inplace_tensor_lr>(library);
+    implement<at::_ops::_fused_rms_norm, &kernels::fused_rms_norm>(library);
+    implement<at::_ops::_fused_rms_norm_backward, &kernels::fused_rms_norm_backward>(library);
+    implement<at::_ops::_fused_sdp_choice, &kernels::fused_sdp_choice>(library);
+    implement<at::_ops::_fused_sgd_, &kernels::fused_sgd_inplace>(library);
+    implement<at::_ops::_fused_sgd__tensor_lr, &kernels::fused_sgd_inplace_tensor_lr>(library);
+    implement<at::_ops::_index_put_impl_, &kernels::index_put_impl_inplace>(library);
+    implement<at::_ops::_native_batch_norm_legit, &kernels::native_batch_norm_legit>(library);
+    implement<at::_ops::_native_batch_norm_legit_no_stats, &kernels::native_batch_norm_legit_no_stats>(library);
     implement<at::_ops::_native_batch_norm_legit_no_stats_out, &_native_batch_norm_legit_no_stats_out>(library);
     implement<at::_ops::_native_batch_norm_legit_out, &_native_batch_norm_legit_out>(library);
-    implement<at::_ops::_native_multi_head_attention, &kernels::nativeMultiHeadAttention>(library);
-    implement<at::_ops::_prelu_kernel, &kernels::preluKernel>(library);
-    implement<at::_ops::_prelu_kernel_backward, &kernels::preluKernelBackward>(library);
+    implement<at::_ops::_native_multi_head_attention, &kernels::native_multi_head_attention>(library);
+    implement<at::_ops::_prelu_kernel, &kernels::prelu_kernel>(library);
+    implement<at::_ops::_prelu_kernel_backward, &kernels::prelu_kernel_backward>(library);
     implement<at::_ops::_scaled_dot_product_fused_attention_overrideable, &kernels::attend>(library);
-    implement<at::_ops::_scaled_dot_product_fused_attention_overrideable_backward, &kernels::attendBackward>(library);
-    implement<at::_ops::_slow_conv2d_backward_grad_input, &kernels::slowConv2dBackwardGradInput>(library);
-    implement<at::_ops::_slow_conv2d_backward_output_mask, &kernels::slowConv2dBackwardOutputMask>(library);
-    implement<at::_ops::_slow_conv2d_forward, &kernels::slowConv2dForward>(library);
+    implement<at::_ops::_scaled_dot_product_fused_attention_overrideable_backward, &kernels::attend_backward>(library);
+    implement<at::_ops::_slow_conv2d_backward_grad_input, &kernels::slow_conv2d_backward_grad_input>(library);
+    implement<at::_ops::_slow_conv2d_backward_output_mask, &kernels::slow_conv2d_backward_output_mask>(library);
+    implement<at::_ops::_slow_conv2d_forward, &kernels::slow_conv2d_forward>(library);
     implement<at::_ops::_slow_conv2d_forward_output, &_slow_conv2d_forward_output>(library);
-    implement<at::_ops::_thnn_fused_gru_cell, &kernels::thnnFusedGruCell>(library);
-    implement<at::_ops::_thnn_fused_gru_cell_backward, &kernels::thnnFusedGruCellBackward>(library);
-    implement<at::_ops::_thnn_fused_lstm_cell, &kernels::thnnFusedLstmCell>(library);
-    implement<at::_ops::_thnn_fused_lstm_cell_backward_impl, &kernels::thnnFusedLstmCellBackwardImpl>(library);
-    implement<at::_ops::_transformer_encoder_layer_fwd, &kernels::transformerEncoderLayerFwd>(library);
+    implement<at::_ops::_thnn_fused_gru_cell, &kernels::thnn_fused_gru_cell>(library);
+    implement<at::_ops::_thnn_fused_gru_cell_backward, &kernels::thnn_fused_gru_cell_backward>(library);
+    implement<at::_ops::_thnn_fused_lstm_cell, &kernels::thnn_fused_lstm_cell>(library);
+    implement<at::_ops::_thnn_fused_lstm_cell_backward_impl, &kernels::thnn_fused_lstm_cell_backward_impl>(library);
+    implement<at::_ops::_transformer_encoder_layer_fwd, &kernels::transformer_encoder_layer_fwd>(library);
     implement<at::_ops::_unique, &kernels::unique>(library);
     implement<at::_ops::_unique2, &kernels::unique2>(library);
-    implement<at::_ops::_weight_norm_interface, &kernels::weightNormInterface>(library);
-    implement<at::_ops::_weight_norm_interface_backward, &kernels::weightNormInterfaceBackward>(library);
+    implement<at::_ops::_weight_norm_interface, &kernels::weight_norm_interface>(library);
+    implement<at::_ops::_weight_norm_interface_backward, &kernels::weight_norm_interface_backward>(library);
     implement<at::_ops::abs_out, &kernels::abs>(library);
-    implement<at::_ops::adaptive_avg_pool2d_out, &kernels::adaptiveAvgPool2d>(library);
-    implement<at::_ops::adaptive_avg_pool3d_out, &kernels::adaptiveAvgPool3d>(library);
-    implement<at::_ops::adaptive_avg_pool3d_backward_grad_input, &kernels::adaptiveAvgPool3dBackward>(library);
+    implement<at::_ops::adaptive_avg_pool2d_out, &kernels::adaptive_avg_pool2d>(library);
+    implement<at::_ops::adaptive_avg_pool3d_out, &kernels::adaptive_avg_pool3d>(library);
+    implement<at::_ops::adaptive_avg_pool3d_backward_grad_input, &kernels::adaptive_avg_pool3d_backward>(library);
     implement<at::_ops::addbmm, &kernels::addbmm>(library);
     implement<at::_ops::addbmm_out, &addbmm_out>(library);
     implement<at::_ops::addbmm_, &addbmm_>(library);
     implement<at::_ops::angle, &angle>(library);
     implement<at::_ops::angle_out, &kernels::angle>(library);
-    implement<at::_ops::arange_start_out, &kernels::arangeStartOut>(library);
-    implement<at::_ops::batch_norm_backward, &kernels::batchNormBackward>(library);
-    implement<at::_ops::batch_norm_backward_elemt, &kernels::batchNormBackwardElemt>(library);
-    implement<at::_ops::batch_norm_backward_reduce, &kernels::batchNormBackwardReduce>(library);
-    implement<at::_ops::batch_norm_elemt, &kernels::batchNormElemt>(library);
+    implement<at::_ops::arange_start_out, &kernels::arange_start_out>(library);
+    implement<at::_ops::batch_norm_backward, &kernels::batch_norm_backward>(library);
+    implement<at::_ops::batch_norm_backward_elemt, &kernels::batch_norm_backward_elemt>(library);
+    implement<at::_ops::batch_norm_backward_reduce, &kernels::batch_norm_backward_reduce>(library);
+    implement<at::_ops::batch_norm_elemt, &kernels::batch_norm_elemt>(library);
     implement<at::_ops::batch_norm_elemt_out, &batch_norm_elemt_out>(library);
-    implement<at::_ops::batch_norm_gather_stats, &kernels::batchNormGatherStats>(library);
-    implement<at::_ops::batch_norm_gather_stats_with_counts, &kernels::batchNormGatherStatsWithCounts>(library);
-    implement<at::_ops::batch_norm_stats, &kernels::batchNormStats>(library);
+    implement<at::_ops::batch_norm_gather_stats, &kernels::batch_norm_gather_stats>(library);
+    implement<at::_ops::batch_norm_gather_stats_with_counts, &kernels::batch_norm_gather_stats_with_counts>(library);
+    implement<at::_ops::batch_norm_stats, &kernels::batch_norm_stats>(library);
     implement<at::_ops::bernoulli_out, &kernels::bernoulli>(library);
-    implement<at::_ops::bernoulli__Tensor, &kernels::bernoulliInplaceTensor>(library);
-    implement<at::_ops::bernoulli__float, &kernels::bernoulliInplaceFloat>(library);
+    implement<at::_ops::bernoulli__Tensor, &kernels::bernoulli_inplace_tensor>(library);
+    implement<at::_ops::bernoulli__float, &kernels::bernoulli_inplace_float>(library);
     implement<at::_ops::binary_cross_entropy, &binary_cross_entropy>(library);
-    implement<at::_ops::binary_cross_entropy_out, &kernels::binaryCrossEntropy>(library);
+    implement<at::_ops::binary_cross_entropy_out, &kernels::binary_cross_entropy>(library);
     implement<at::_ops::binary_cross_entropy_backward, &binary_cross_entropy_backward>(library);
-    implement<at::_ops::binary_cross_entropy_backward_grad_input, &kernels::binaryCrossEntropyBackward>(library);
+    implement<at::_ops::binary_cross_entropy_backward_grad_input, &kernels::binary_cross_entropy_backward>(library);
     implement<at::_ops::bincount, &kernels::bincount>(library);
-    implement<at::_ops::bucketize_Scalar, &kernels::bucketizeScalar>(library);
-    implement<at::_ops::bucketize_Tensor, &kernels::bucketizeTensor>(library);
+    implement<at::_ops::bucketize_Scalar, &kernels::bucketize_scalar>(library);
+    implement<at::_ops::bucketize_Tensor, &kernels::bucketize_tensor>(library);
     implement<at::_ops::bucketize_Tensor_out, &bucketize_Tensor_out>(library);
-    implement<at::_ops::cauchy_, &kernels::cauchyInplace>(library);
-    implement<at::_ops::channel_shuffle, &kernels::channelShuffle>(library);
+    implement<at::_ops::cauchy_, &kernels::cauchy_inplace>(library);
+    implement<at::_ops::channel_shuffle, &kernels::channel_shuffle>(library);
 #if !DIOPIGEN_TORCH_SINCE(2, 14)
     implement<at::_ops::cholesky, &kernels::cholesky>(library);
     implement<at::_ops::cholesky_out, &cholesky_out>(library);
 #endif
-    implement<at::_ops::cholesky_inverse, &kernels::choleskyInverse>(library);
+    implement<at::_ops::cholesky_inverse, &kernels::cholesky_inverse>(library);
     implement<at::_ops::cholesky_inverse_out, &cholesky_inverse_out>(library);
     implement<at::_ops::col2im, &col2im>(library);
     implement<at::_ops::col2im_out, &kernels::col2im>(library);
     implement<at::_ops::complex_out, &kernels::complex>(library);
-    implement<at::_ops::conj_physical_, &kernels::conjPhysicalInplace>(library);
-    implement<at::_ops::conv_depthwise3d, &kernels::depthwiseConvolution>(library);
-    implement<at::_ops::convolution_backward_overrideable, &kernels::convolutionBackwardOverrideable>(library);
-    implement<at::_ops::convolution_overrideable, &kernels::convolutionOverrideable>(library);
-    implement<at::_ops::count_nonzero_dim_IntList, &kernels::countNonzeroDimIntList>(library);
+    implement<at::_ops::conj_physical_, &kernels::conj_physical_inplace>(library);
+    implement<at::_ops::conv_depthwise3d, &kernels::depthwise_convolution>(library);
+    implement<at::_ops::convolution_backward_overrideable, &kernels::convolution_backward_overrideable>(library);
+    implement<at::_ops::convolution_overrideable, &kernels::convolution_overrideable>(library);
+    implement<at::_ops::count_nonzero_dim_IntList, &kernels::count_nonzero_dim_int_list>(library);
     implement<at::_ops::dot, &kernels::dot>(library);
     implement<at::_ops::embedding, &kernels::embedding>(library);
-    implement<at::_ops::embedding_dense_backward, &kernels::embeddingDenseBackward>(library);
-    implement<at::_ops::embedding_renorm_, &kernels::embeddingRenormInplace>(library);
+    implement<at::_ops::embedding_dense_backward, &kernels::embedding_dense_backward>(library);
+    implement<at::_ops::embedding_renorm_, &kernels::embedding_renorm_inplace>(library);
     implement<at::_ops::equal, &kernels::equal>(library);
-    implement<at::_ops::exponential_, &kernels::exponentialInplace>(library);
-    implement<at::_ops::eye_m_out, &kernels::eyeMOut>(library);
-    implement<at::_ops::eye_out, &kernels::eyeOut>(library);
-    implement<at::_ops::fill__Scalar, &kernels::fillInplaceScalar>(library);
-    implement<at::_ops::fill__Tensor, &kernels::fillInplaceTensor>(library);
+    implement<at::_ops::exponential_, &kernels::exponential_inplace>(library);
+    implement<at::_ops::eye_m_out, &kernels::eye_m_out>(library);
+    implement<at::_ops::eye_out, &kernels::eye_out>(library);
+    implement<at::_ops::fill__Scalar, &kernels::fill_inplace_scalar>(library);
+    implement<at::_ops::fill__Tensor, &kernels::fill_inplace_tensor>(library);
     implement<at::_ops::flip, &kernels::flip>(library);
     implement<at::_ops::floor_divide, &floor_divide>(library);
-    implement<at::_ops::floor_divide_out, &kernels::floorDivide>(library);
+    implement<at::_ops::floor_divide_out, &kernels::floor_divide>(library);
     implement<at::_ops::floor_divide__Tensor, &floor_divide__Tensor>(library);
-    implement<at::_ops::geometric_, &kernels::geometricInplace>(library);
+    implement<at::_ops::geometric_, &kernels::geometric_inplace>(library);
     implement<at::_ops::glu_backward, &glu_backward>(library);
-    implement<at::_ops::glu_backward_grad_input, &kernels::gluBackward>(library);
-    implement<at::_ops::grid_sampler_2d, &kernels::gridSampler>(library);
-    implement<at::_ops::grid_sampler_2d_backward, &kernels::gridSamplerBackward>(library);
-    implement<at::_ops::grid_sampler_3d, &kernels::gridSampler>(library);
-    implement<at::_ops::grid_sampler_3d_backward, &kernels::gridSamplerBackward>(library);
+    implement<at::_ops::glu_backward_grad_input, &kernels::glu_backward>(library);
+    implement<at::_ops::grid_sampler_2d, &kernels::grid_sampler>(library);
+    implement<at::_ops::grid_sampler_2d_backward, &kernels::grid_sampler_backward>(library);
+    implement<at::_ops::grid_sampler_3d, &kernels::grid_sampler>(library);
+    implement<at::_ops::grid_sampler_3d_backward, &kernels::grid_sampler_backward>(library);
     implement<at::_ops::hardtanh, &hardtanh>(library);
     implement<at::_ops::hardtanh_out, &kernels::hardtanh>(library);
     implement<at::_ops::hardtanh_, &hardtanh_>(library);
     implement<at::_ops::histc, &histc>(library);
     implement<at::_ops::histc_out, &kernels::histc>(library);
     implement<at::_ops::huber_loss, &huber_loss>(library);
-    implement<at::_ops::huber_loss_out, &kernels::huberLoss>(library);
-    implement<at::_ops::huber_loss_backward_out, &kernels::huberLossBackward>(library);
+    implement<at::_ops::huber_loss_out, &kernels::huber_loss>(library);
+    implement<at::_ops::huber_loss_backward_out, &kernels::huber_loss_backward>(library);
     implement<at::_ops::im2col, &im2col>(library);
     implement<at::_ops::im2col_out, &kernels::im2col>(library);
-    implement<at::_ops::index_fill__int_Scalar, &kernels::indexFillInplaceIntScalar>(library);
-    implement<at::_ops::index_fill__int_Tensor, &kernels::indexFillInplaceIntTensor>(library);
+    implement<at::_ops::index_fill__int_Scalar, &kernels::index_fill_inplace_int_scalar>(library);
+    implement<at::_ops::index_fill__int_Tensor, &kernels::index_fill_inplace_int_tensor>(library);
     implement<at::_ops::index_select, &index_select>(library);
-    implement<at::_ops::index_select_out, &kernels::indexSelect>(library);
+    implement<at::_ops::index_select_out, &kernels::index_select>(library);
     implement<at::_ops::kthvalue_values, &kernels::kthvalue>(library);
-    implement<at::_ops::linalg_householder_product, &kernels::linalgHouseholderProduct>(library);
+    implement<at::_ops::linalg_householder_product, &kernels::linalg_householder_product>(library);
     implement<at::_ops::linalg_householder_product_out, &linalg_householder_product_out>(library);
-    implement<at::_ops::linalg_solve_triangular, &kernels::linalgSolveTriangular>(library);
+    implement<at::_ops::linalg_solve_triangular, &kernels::linalg_solve_triangular>(library);
     implement<at::_ops::linalg_solve_triangular_out, &linalg_solve_triangular_out>(library);
-    implement<at::_ops::linear_backward, &kernels::linearBackward>(library);
-    implement<at::_ops::linspace_out, &kernels::linspaceOut>(library);
-    implement<at::_ops::log_normal_, &kernels::logNormalInplace>(library);
+    implement<at::_ops::linear_backward, &kernels::linear_backward>(library);
+    implement<at::_ops::linspace_out, &kernels::linspace_out>(library);
+    implement<at::_ops::log_normal_, &kernels::log_normal_inplace>(library);
     implement<at::_ops::log_sigmoid_backward, &log_sigmoid_backward>(library);
-    implement<at::_ops::log_sigmoid_backward_grad_input, &kernels::logSigmoidBackward>(library);
+    implement<at::_ops::log_sigmoid_backward_grad_input, &kernels::log_sigmoid_backward>(library);
     implement<at::_ops::log_sigmoid_forward, &log_sigmoid_forward>(library);
-    implement<at::_ops::log_sigmoid_forward_output, &kernels::logSigmoidForward>(library);
-    implement<at::_ops::logical_xor_out, &kernels::logicalXor>(library);
+    implement<at::_ops::log_sigmoid_forward_output, &kernels::log_sigmoid_forward>(library);
+    implement<at::_ops::logical_xor_out, &kernels::logical_xor>(library);
     implement<at::_ops::logit, &logit>(library);
     implement<at::_ops::logit_out, &kernels::logit>(library);
     implement<at::_ops::logit_, &logit_>(library);
-    implement<at::_ops::logspace_out, &kernels::logspaceOut>(library);
-    implement<at::_ops::masked_fill__Scalar, &kernels::maskedFillInplaceScalar>(library);
-    implement<at::_ops::masked_fill__Tensor, &kernels::maskedFillInplaceTensor>(library);
-    implement<at::_ops::masked_scatter_, &kernels::maskedScatterInplace>(library);
-    implement<at::_ops::masked_select, &kernels::maskedSelect>(library);
+    implement<at::_ops::logspace_out, &kernels::logspace_out>(library);
+    implement<at::_ops::masked_fill__Scalar, &kernels::masked_fill_inplace_scalar>(library);
+    implement<at::_ops::masked_fill__Tensor, &kernels::masked_fill_inplace_tensor>(library);
+    implement<at::_ops::masked_scatter_, &kernels::masked_scatter_inplace>(library);
+    implement<at::_ops::masked_select, &kernels::masked_select>(library);
     implement<at::_ops::masked_select_out, &masked_select_out>(library);
-    implement<at::_ops::matmul_backward, &kernels::matmulBackward>(library);
+    implement<at::_ops::matmul_backward, &kernels::matmul_backward>(library);
     implement<at::_ops::max, &max>(library);
     implement<at::_ops::max_unary_out, &kernels::max>(library);
-    implement<at::_ops::max_pool2d_backward, &kernels::maxPool2dBackward>(library);
+    implement<at::_ops::max_pool2d_backward, &kernels::max_pool2d_backward>(library);
     implement<at::_ops::max_pool3d_with_indices, &max_pool3d_with_indices>(library);
-    implement<at::_ops::max_pool3d_with_indices_out, &kernels::maxPool3dWithIndices>(library);
+    implement<at::_ops::max_pool3d_with_indices_out, &kernels::max_pool3d_with_indices>(library);
     implement<at::_ops::max_pool3d_with_indices_backward, &max_pool3d_with_indices_backward>(library);
-    implement<at::_ops::max_pool3d_with_indices_backward_grad_input, &kernels::maxPool3dWithIndicesBackward>(library);
+    implement<at::_ops::max_pool3d_with_indices_backward_grad_input, &kernels::max_pool3d_with_indices_backward>(
+        library);
     implement<at::_ops::median, &kernels::median>(library);
-    implement<at::_ops::median_dim_values, &kernels::medianDim>(library);
+    implement<at::_ops::median_dim_values, &kernels::median_dim>(library);
     implement<at::_ops::min, &min>(library);
     implement<at::_ops::min_unary_out, &kernels::min>(library);
     implement<at::_ops::mse_loss_backward, &mse_loss_backward>(library);
-    implement<at::_ops::mse_loss_backward_grad_input, &kernels::mseLossBackward>(library);
-    implement<at::_ops::mul__Scalar, &kernels::mulInplaceScalar>(library);
+    implement<at::_ops::mse_loss_backward_grad_input, &kernels::mse_loss_backward>(library);
+    implement<at::_ops::mul__Scalar, &kernels::mul_inplace_scalar>(library);
     implement<at::_ops::multinomial, &multinomial>(library);
     implement<at::_ops::multinomial_out, &kernels::multinomial>(library);
-    implement<at::_ops::nan_to_num_out, &kernels::nanToNum>(library);
+    implement<at::_ops::nan_to_num_out, &kernels::nan_to_num>(library);
     implement<at::_ops::nansum, &kernels::nansum>(library);
     implement<at::_ops::nansum_out, &nansum_out>(library);
-    implement<at::_ops::narrow_copy_out, &kernels::narrowCopy>(library);
-    implement<at::_ops::native_batch_norm, &kernels::nativeBatchNorm>(library);
+    implement<at::_ops::narrow_copy_out, &kernels::narrow_copy>(library);
+    implement<at::_ops::native_batch_norm, &kernels::native_batch_norm>(library);
     implement<at::_ops::native_batch_norm_out, &native_batch_norm_out>(library);
-    implement<at::_ops::native_batch_norm_backward, &kernels::nativeBatchNormBackward>(library);
-    implement<at::_ops::native_dropout, &kernels::nativeDropout>(library);
-    implement<at::_ops::native_dropout_backward, &kernels::nativeDropoutBackward>(library);
-    implement<at::_ops::native_group_norm, &kernels::nativeGroupNorm>(library);
-    implement<at::_ops::native_group_norm_backward, &kernels::nativeGroupNormBackward>(library);
-    implement<at::_ops::native_layer_norm, &kernels::nativeLayerNorm>(library);
-    implement<at::_ops::native_layer_norm_backward, &kernels::nativeLayerNormBackward>(library);
+    implement<at::_ops::native_batch_norm_backward, &kernels::native_batch_norm_backward>(library);
+    implement<at::_ops::native_dropout, &kernels::native_dropout>(library);
+    implement<at::_ops::native_dropout_backward, &kernels::native_dropout_backward>(library);
+    implement<at::_ops::native_group_norm, &kernels::native_group_norm>(library);
+    implement<at::_ops::native_group_norm_backward, &kernels::native_group_norm_backward>(library);
+    implement<at::_ops::native_layer_norm, &kernels::native_layer_norm>(library);
+    implement<at::_ops::native_layer_norm_backward, &kernels::native_layer_norm_backward>(library);
     implement<at::_ops::nll_loss2d_backward, &nll_loss2d_backward>(library);
-    implement<at::_ops::nll_loss2d_backward_grad_input, &kernels::nllLoss2dBackward>(library);
+    implement<at::_ops::nll_loss2d_backward_grad_input, &kernels::nll_loss2d_backward>(library);
     implement<at::_ops::nll_loss2d_forward, &nll_loss2d_forward>(library);
-    implement<at::_ops::nll_loss2d_forward_output, &kernels::nllLoss2dForward>(library);
+    implement<at::_ops::nll_loss2d_forward_output, &kernels::nll_loss2d_forward>(library);
     implement<at::_ops::nonzero, &kernels::nonzero>(library);
     implement<at::_ops::nonzero_out, &nonzero_out>(library);
     implement<at::_ops::nonzero_static, &nonzero_static>(library);
-    implement<at::_ops::nonzero_static_out, &kernels::nonzeroStatic>(library);
+    implement<at::_ops::nonzero_static_out, &kernels::nonzero_static>(library);
     implement<at::_ops::normal_Tensor_Tensor, &normal_Tensor_Tensor>(library);
-    implement<at::_ops::normal_Tensor_Tensor_out, &kernels::normalTensorTensor>(library);
+    implement<at::_ops::normal_Tensor_Tensor_out, &kernels::normal_tensor_tensor>(library);
     implement<at::_ops::normal_Tensor_float, &normal_Tensor_float>(library);
-    implement<at::_ops::normal_Tensor_float_out, &kernels::normalTensorFloat>(library);
+    implement<at::_ops::normal_Tensor_float_out, &kernels::normal_tensor_float>(library);
     implement<at::_ops::normal_float_Tensor, &normal_float_Tensor>(library);
-    implement<at::_ops::normal_float_Tensor_out, &kernels::normalFloatTensor>(library);
-    implement<at::_ops::normal_, &kernels::normalInplace>(library);
+    implement<at::_ops::normal_float_Tensor_out, &kernels::normal_float_tensor>(library);
+    implement<at::_ops::normal_, &kernels::normal_inplace>(library);
     implement<at::_ops::polar_out, &kernels::polar>(library);
     implement<at::_ops::prod, &kernels::prod>(library);
-    implement<at::_ops::put_, &kernels::putInplace>(library);
-    implement<at::_ops::random_, &kernels::randomInplace>(library);
-    implement<at::_ops::random__from, &kernels::randomInplaceFrom>(library);
-    implement<at::_ops::random__to, &kernels::randomInplaceTo>(library);
-    implement<at::_ops::randperm_generator_out, &kernels::randpermGeneratorOut>(library);
-    implement<at::_ops::range_out, &kernels::rangeOut>(library);
+    implement<at::_ops::put_, &kernels::put_inplace>(library);
+    implement<at::_ops::random_, &kernels::random_inplace>(library);
+    implement<at::_ops::random__from, &kernels::random_inplace_from>(library);
+    implement<at::_ops::random__to, &kernels::random_inplace_to>(library);
+    implement<at::_ops::randperm_generator_out, &kernels::randperm_generator_out>(library);
+    implement<at::_ops::range_out, &kernels::range_out>(library);
     implement<at::_ops::reflection_pad2d, &reflection_pad2d>(library);
-    implement<at::_ops::reflection_pad2d_out, &kernels::reflectionPad2d>(library);
+    implement<at::_ops::reflection_pad2d_out, &kernels::reflection_pad2d>(library);
     implement<at::_ops::reflection_pad2d_backward, &reflection_pad2d_backward>(library);
-    implement<at::_ops::reflection_pad2d_backward_grad_input, &kernels::reflectionPad2dBackward>(library);
-    implement<at::_ops::remainder_Scalar_Tensor, &kernels::remainderScalarTensor>(library);
-    implement<at::_ops::repeat_interleave_Tensor, &kernels::repeatInterleaveTensor>(library);
+    implement<at::_ops::reflection_pad2d_backward_grad_input, &kernels::reflection_pad2d_backward>(library);
+    implement<at::_ops::remainder_Scalar_Tensor, &kernels::remainder_scalar_tensor>(library);
+    implement<at::_ops::repeat_interleave_Tensor, &kernels::repeat_interleave_tensor>(library);
     implement<at::_ops::replication_pad2d_backward, &replication_pad2d_backward>(library);
-    implement<at::_ops::replication_pad2d_backward_grad_input, &kernels::replicationPad2dBackward>(library);
+    implement<at::_ops::replication_pad2d_backward_grad_input, &kernels::replication_pad2d_backward>(library);
     implement<at::_ops::replication_pad3d_backward, &replication_pad3d_backward>(library);
-    implement<at::_ops::replication_pad3d_backward_grad_input, &kernels::replicationPad3dBackward>(library);
+    implement<at::_ops::replication_pad3d_backward_grad_input, &kernels::replication_pad3d_backward>(library);
     implement<at::_ops::roll, &kernels::roll>(library);
-    implement<at::_ops::rsub_Tensor, &kernels::rsubTensor>(library);
-    implement<at::_ops::searchsorted_Scalar, &kernels::searchsortedScalar>(library);
+    implement<at::_ops::rsub_Tensor, &kernels::rsub_tensor>(library);
+    implement<at::_ops::searchsorted_Scalar, &kernels::searchsorted_scalar>(library);
     implement<at::_ops::searchsorted_Scalar_out, &searchsorted_Scalar_out>(library);
-    implement<at::_ops::searchsorted_Tensor, &kernels::searchsortedTensor>(library);
+    implement<at::_ops::searchsorted_Tensor, &kernels::searchsorted_tensor>(library);
     implement<at::_ops::searchsorted_Tensor_out, &searchsorted_Tensor_out>(library);
-    implement<at::_ops::slow_conv3d_forward, &kernels::slowConv3dForward>(library);
+    implement<at::_ops::slow_conv3d_forward, &kernels::slow_conv3d_forward>(library);
     implement<at::_ops::slow_conv3d_forward_output, &slow_conv3d_forward_output>(library);
-    implement<at::_ops::slow_conv_dilated2d, &kernels::dilatedConvolution>(library);
-    implement<at::_ops::slow_conv_dilated3d, &kernels::dilatedConvolution>(library);
-    implement<at::_ops::slow_conv_transpose3d, &kernels::slowConvTranspose3d>(library);
+    implement<at::_ops::slow_conv_dilated2d, &kernels::dilated_convolution>(library);
+    implement<at::_ops::slow_conv_dilated3d, &kernels::dilated_convolution>(library);
+    implement<at::_ops::slow_conv_transpose3d, &kernels::slow_conv_transpose3d>(library);
     implement<at::_ops::slow_conv_transpose3d_out, &slow_conv_transpose3d_out>(library);
-    implement<at::_ops::smooth_l1_loss_backward_grad_input, &kernels::smoothL1LossBackward>(library);
-    implement<at::_ops::std_correction, &kernels::stdCorrection>(library);
+    implement<at::_ops::smooth_l1_loss_backward_grad_input, &kernels::smooth_l1_loss_backward>(library);
+    implement<at::_ops::std_correction, &kernels::std_correction>(library);
     implement<at::_ops::std_correction_out, &std_correction_out>(library);
-    implement<at::_ops::std_mean_correction, &kernels::stdMeanCorrection>(library);
+    implement<at::_ops::std_mean_correction, &kernels::std_mean_correction>(library);
     implement<at::_ops::take, &kernels::take>(library);
     implement<at::_ops::take_out, &take_out>(library);
     implement<at::_ops::trace, &kernels::trace>(library);
-    implement<at::_ops::tril_indices, &kernels::trilIndices>(library);
-    implement<at::_ops::triu_indices, &kernels::triuIndices>(library);
-    implement<at::_ops::unfold_backward, &kernels::unfoldBackward>(library);
-    implement<at::_ops::uniform_, &kernels::uniformInplace>(library);
-    implement<at::_ops::unique_dim, &kernels::uniqueDim>(library);
-    implement<at::_ops::var_correction, &kernels::varCorrection>(library);
+    implement<at::_ops::tril_indices, &kernels::tril_indices>(library);
+    implement<at::_ops::triu_indices, &kernels::triu_indices>(library);
+    implement<at::_ops::unfold_backward, &kernels::unfold_backward>(library);
+    implement<at::_ops::uniform_, &kernels::uniform_inplace>(library);
+    implement<at::_ops::unique_dim, &kernels::unique_dim>(library);
+    implement<at::_ops::var_correction, &kernels::var_correction>(library);
     implement<at::_ops::var_correction_out, &var_correction_out>(library);
-    implement<at::_ops::var_mean_correction, &kernels::varMeanCorrection>(library);
+    implement<at::_ops::var_mean_correction, &kernels::var_mean_correction>(library);
     implement<at::_ops::vdot, &kernels::vdot>(library);
     implement<at::_ops::where_self, &where_self>(library);
-    implement<at::_ops::where_self_out, &kernels::whereSelf>(library);
-    implement<at::_ops::zero_, &kernels::zeroInplace>(library);
-}
+    implement<at::_ops::where_self_out, &kernels::where_self>(library);
+    implement<at::_ops::zero_, &kernels::zero_inplace>(library);
+});
+
+}  // namespace
 
 }  // namespace diopigen::backend

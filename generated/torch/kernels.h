@@ -16,183 +16,187 @@
 namespace diopigen::backend::kernels {
 
 // __lshift__.Scalar, __ilshift__.Scalar
-at::Tensor lshiftScalar(const at::Tensor& self, const at::Scalar& other);
+at::Tensor lshift_scalar(const at::Tensor& self, const at::Scalar& other);
 
 // __lshift__.Tensor, __ilshift__.Tensor
-at::Tensor lshiftTensor(const at::Tensor& self, const at::Tensor& other);
+at::Tensor lshift_tensor(const at::Tensor& self, const at::Tensor& other);
 
 // __rshift__.Scalar, __irshift__.Scalar
-at::Tensor rshiftScalar(const at::Tensor& self, const at::Scalar& other);
+at::Tensor rshift_scalar(const at::Tensor& self, const at::Scalar& other);
 
 // __rshift__.Tensor, __irshift__.Tensor
-at::Tensor rshiftTensor(const at::Tensor& self, const at::Tensor& other);
+at::Tensor rshift_tensor(const at::Tensor& self, const at::Tensor& other);
 
 // _adaptive_avg_pool2d_backward
-at::Tensor adaptiveAvgPool2dBackward(const at::Tensor& grad_output, const at::Tensor& self);
+at::Tensor adaptive_avg_pool2d_backward(const at::Tensor& grad_output, const at::Tensor& self);
 
 // _add_relu.Scalar, _add_relu_.Scalar
-at::Tensor addReluScalar(const at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha);
+at::Tensor add_relu_scalar(const at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha);
 
 // _add_relu.Tensor, _add_relu_.Tensor, _add_relu.out
-at::Tensor addReluTensor(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha);
+at::Tensor add_relu_tensor(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha);
 
 // _aminmax
-std::tuple<at::Tensor, at::Tensor> aminmaxAll(const at::Tensor& self);
+std::tuple<at::Tensor, at::Tensor> aminmax_all(const at::Tensor& self);
 
 // _aminmax.dim
-std::tuple<at::Tensor, at::Tensor> aminmaxDim(const at::Tensor& self, int64_t dim, bool keepdim);
+std::tuple<at::Tensor, at::Tensor> aminmax_dim(const at::Tensor& self, int64_t dim, bool keepdim);
 
 // _amp_foreach_non_finite_check_and_unscale_
-void ampForeachNonFiniteCheckAndUnscaleInplace(at::TensorList self, at::Tensor& found_inf, const at::Tensor& inv_scale);
+void amp_foreach_non_finite_check_and_unscale_inplace(at::TensorList self, at::Tensor& found_inf,
+                                                      const at::Tensor& inv_scale);
 
 // _amp_update_scale_
-at::Tensor& ampUpdateScaleInplace(at::Tensor& self, at::Tensor& growth_tracker, const at::Tensor& found_inf,
-                                  double scale_growth_factor, double scale_backoff_factor, int64_t growth_interval);
+at::Tensor& amp_update_scale_inplace(at::Tensor& self, at::Tensor& growth_tracker, const at::Tensor& found_inf,
+                                     double scale_growth_factor, double scale_backoff_factor, int64_t growth_interval);
 
 // _batch_norm_with_update, _batch_norm_with_update.out
-std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> batchNormWithUpdate(
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> batch_norm_with_update(
     const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
     at::Tensor& running_mean, at::Tensor& running_var, double momentum, double eps);
 
 // _cdist_backward
-at::Tensor cdistBackward(const at::Tensor& grad_output, const at::Tensor& x1, const at::Tensor& x2, double p,
-                         const at::Tensor& cdist);
+at::Tensor cdist_backward(const at::Tensor& grad_output, const at::Tensor& x1, const at::Tensor& x2, double p,
+                          const at::Tensor& cdist);
 
 // _cdist_forward
-at::Tensor cdistForward(const at::Tensor& x1, const at::Tensor& x2, double p, std::optional<int64_t> compute_mode);
+at::Tensor cdist_forward(const at::Tensor& x1, const at::Tensor& x2, double p, std::optional<int64_t> compute_mode);
 
 // _cholesky_solve_helper
-at::Tensor choleskySolveHelper(const at::Tensor& self, const at::Tensor& A, bool upper);
+at::Tensor cholesky_solve_helper(const at::Tensor& self, const at::Tensor& A, bool upper);
 
 // _conv_depthwise2d, _conv_depthwise2d.out
-at::Tensor depthwiseConvolution(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
-                                const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
-                                at::IntArrayRef dilation);
+at::Tensor depthwise_convolution(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                                 const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
+                                 at::IntArrayRef dilation);
 
 // _ctc_loss
-std::tuple<at::Tensor, at::Tensor> ctcLoss(const at::Tensor& log_probs, const at::Tensor& targets,
-                                           at::IntArrayRef input_lengths, at::IntArrayRef target_lengths, int64_t blank,
-                                           bool zero_infinity);
+std::tuple<at::Tensor, at::Tensor> ctc_loss(const at::Tensor& log_probs, const at::Tensor& targets,
+                                            at::IntArrayRef input_lengths, at::IntArrayRef target_lengths,
+                                            int64_t blank, bool zero_infinity);
 
 // _ctc_loss.Tensor
-std::tuple<at::Tensor, at::Tensor> ctcLossTensor(const at::Tensor& log_probs, const at::Tensor& targets,
-                                                 const at::Tensor& input_lengths, const at::Tensor& target_lengths,
-                                                 int64_t blank, bool zero_infinity);
+std::tuple<at::Tensor, at::Tensor> ctc_loss_tensor(const at::Tensor& log_probs, const at::Tensor& targets,
+                                                   const at::Tensor& input_lengths, const at::Tensor& target_lengths,
+                                                   int64_t blank, bool zero_infinity);
 
 // _ctc_loss_backward
-at::Tensor ctcLossBackward(const at::Tensor& grad, const at::Tensor& log_probs, const at::Tensor& targets,
-                           at::IntArrayRef input_lengths, at::IntArrayRef target_lengths,
-                           const at::Tensor& neg_log_likelihood, const at::Tensor& log_alpha, int64_t blank,
-                           bool zero_infinity);
+at::Tensor ctc_loss_backward(const at::Tensor& grad, const at::Tensor& log_probs, const at::Tensor& targets,
+                             at::IntArrayRef input_lengths, at::IntArrayRef target_lengths,
+                             const at::Tensor& neg_log_likelihood, const at::Tensor& log_alpha, int64_t blank,
+                             bool zero_infinity);
 
 // _ctc_loss_backward.Tensor
-at::Tensor ctcLossBackwardTensor(const at::Tensor& grad, const at::Tensor& log_probs, const at::Tensor& targets,
-                                 const at::Tensor& input_lengths, const at::Tensor& target_lengths,
-                                 const at::Tensor& neg_log_likelihood, const at::Tensor& log_alpha, int64_t blank,
-                                 bool zero_infinity);
+at::Tensor ctc_loss_backward_tensor(const at::Tensor& grad, const at::Tensor& log_probs, const at::Tensor& targets,
+                                    const at::Tensor& input_lengths, const at::Tensor& target_lengths,
+                                    const at::Tensor& neg_log_likelihood, const at::Tensor& log_alpha, int64_t blank,
+                                    bool zero_infinity);
 
 // _embedding_bag_backward
-at::Tensor embeddingBagBackward(const at::Tensor& grad, const at::Tensor& indices, const at::Tensor& offsets,
-                                const at::Tensor& offset2bag, const at::Tensor& bag_size,
-                                const at::Tensor& maximum_indices, int64_t num_weights, bool scale_grad_by_freq,
-                                int64_t mode, bool sparse, const std::optional<at::Tensor>& per_sample_weights,
-                                int64_t padding_idx);
+at::Tensor embedding_bag_backward(const at::Tensor& grad, const at::Tensor& indices, const at::Tensor& offsets,
+                                  const at::Tensor& offset2bag, const at::Tensor& bag_size,
+                                  const at::Tensor& maximum_indices, int64_t num_weights, bool scale_grad_by_freq,
+                                  int64_t mode, bool sparse, const std::optional<at::Tensor>& per_sample_weights,
+                                  int64_t padding_idx);
 
 // _fused_adagrad_
-void fusedAdagradInplace(at::TensorList self, at::TensorList grads, at::TensorList state_sums,
-                         at::TensorList state_steps, double lr, double lr_decay, double weight_decay, double eps,
-                         bool maximize, const std::optional<at::Tensor>& grad_scale,
-                         const std::optional<at::Tensor>& found_inf);
+void fused_adagrad_inplace(at::TensorList self, at::TensorList grads, at::TensorList state_sums,
+                           at::TensorList state_steps, double lr, double lr_decay, double weight_decay, double eps,
+                           bool maximize, const std::optional<at::Tensor>& grad_scale,
+                           const std::optional<at::Tensor>& found_inf);
 
 // _fused_adagrad_.tensor_lr
-void fusedAdagradInplaceTensorLr(at::TensorList self, at::TensorList grads, at::TensorList state_sums,
-                                 at::TensorList state_steps, const at::Tensor& lr, double lr_decay, double weight_decay,
-                                 double eps, bool maximize, const std::optional<at::Tensor>& grad_scale,
-                                 const std::optional<at::Tensor>& found_inf);
+void fused_adagrad_inplace_tensor_lr(at::TensorList self, at::TensorList grads, at::TensorList state_sums,
+                                     at::TensorList state_steps, const at::Tensor& lr, double lr_decay,
+                                     double weight_decay, double eps, bool maximize,
+                                     const std::optional<at::Tensor>& grad_scale,
+                                     const std::optional<at::Tensor>& found_inf);
 
 // _fused_adam_
-void fusedAdamInplace(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
-                      at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1, double beta2,
-                      double weight_decay, double eps, bool amsgrad, bool maximize,
-                      const std::optional<at::Tensor>& grad_scale, const std::optional<at::Tensor>& found_inf);
+void fused_adam_inplace(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
+                        at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1,
+                        double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
+                        const std::optional<at::Tensor>& grad_scale, const std::optional<at::Tensor>& found_inf);
 
 // _fused_adam_.tensor_lr
-void fusedAdamInplaceTensorLr(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs,
-                              at::TensorList exp_avg_sqs, at::TensorList max_exp_avg_sqs, at::TensorList state_steps,
-                              const at::Tensor& lr, double beta1, double beta2, double weight_decay, double eps,
-                              bool amsgrad, bool maximize, const std::optional<at::Tensor>& grad_scale,
-                              const std::optional<at::Tensor>& found_inf);
+void fused_adam_inplace_tensor_lr(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs,
+                                  at::TensorList exp_avg_sqs, at::TensorList max_exp_avg_sqs,
+                                  at::TensorList state_steps, const at::Tensor& lr, double beta1, double beta2,
+                                  double weight_decay, double eps, bool amsgrad, bool maximize,
+                                  const std::optional<at::Tensor>& grad_scale,
+                                  const std::optional<at::Tensor>& found_inf);
 
 // _fused_adamw_
-void fusedAdamwInplace(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
-                       at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1,
-                       double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
-                       const std::optional<at::Tensor>& grad_scale, const std::optional<at::Tensor>& found_inf);
+void fused_adamw_inplace(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
+                         at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1,
+                         double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
+                         const std::optional<at::Tensor>& grad_scale, const std::optional<at::Tensor>& found_inf);
 
 // _fused_adamw_.tensor_lr
-void fusedAdamwInplaceTensorLr(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs,
-                               at::TensorList exp_avg_sqs, at::TensorList max_exp_avg_sqs, at::TensorList state_steps,
-                               const at::Tensor& lr, double beta1, double beta2, double weight_decay, double eps,
-                               bool amsgrad, bool maximize, const std::optional<at::Tensor>& grad_scale,
-                               const std::optional<at::Tensor>& found_inf);
+void fused_adamw_inplace_tensor_lr(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs,
+                                   at::TensorList exp_avg_sqs, at::TensorList max_exp_avg_sqs,
+                                   at::TensorList state_steps, const at::Tensor& lr, double beta1, double beta2,
+                                   double weight_decay, double eps, bool amsgrad, bool maximize,
+                                   const std::optional<at::Tensor>& grad_scale,
+                                   const std::optional<at::Tensor>& found_inf);
 
 // _fused_rms_norm
-std::tuple<at::Tensor, at::Tensor> fusedRmsNorm(const at::Tensor& input, at::IntArrayRef normalized_shape,
-                                                const std::optional<at::Tensor>& weight, std::optional<double> eps);
+std::tuple<at::Tensor, at::Tensor> fused_rms_norm(const at::Tensor& input, at::IntArrayRef normalized_shape,
+                                                  const std::optional<at::Tensor>& weight, std::optional<double> eps);
 
 // _fused_rms_norm_backward
-std::tuple<at::Tensor, at::Tensor> fusedRmsNormBackward(const at::Tensor& grad_out, const at::Tensor& input,
-                                                        at::IntArrayRef normalized_shape, const at::Tensor& rstd,
-                                                        const std::optional<at::Tensor>& weight,
-                                                        std::array<bool, 2> output_mask);
+std::tuple<at::Tensor, at::Tensor> fused_rms_norm_backward(const at::Tensor& grad_out, const at::Tensor& input,
+                                                           at::IntArrayRef normalized_shape, const at::Tensor& rstd,
+                                                           const std::optional<at::Tensor>& weight,
+                                                           std::array<bool, 2> output_mask);
 
 // _fused_sdp_choice
-int64_t fusedSdpChoice(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                       const std::optional<at::Tensor>& attn_mask, double dropout_p, bool is_causal,
-                       std::optional<double> scale, bool enable_gqa);
+int64_t fused_sdp_choice(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                         const std::optional<at::Tensor>& attn_mask, double dropout_p, bool is_causal,
+                         std::optional<double> scale, bool enable_gqa);
 
 // _fused_sgd_
-void fusedSgdInplace(at::TensorList self, at::TensorList grads, at::TensorList momentum_buffer_list,
-                     double weight_decay, double momentum, double lr, double dampening, bool nesterov, bool maximize,
-                     bool is_first_step, const std::optional<at::Tensor>& grad_scale,
-                     const std::optional<at::Tensor>& found_inf);
+void fused_sgd_inplace(at::TensorList self, at::TensorList grads, at::TensorList momentum_buffer_list,
+                       double weight_decay, double momentum, double lr, double dampening, bool nesterov, bool maximize,
+                       bool is_first_step, const std::optional<at::Tensor>& grad_scale,
+                       const std::optional<at::Tensor>& found_inf);
 
 // _fused_sgd_.tensor_lr
-void fusedSgdInplaceTensorLr(at::TensorList self, at::TensorList grads, at::TensorList momentum_buffer_list,
-                             double weight_decay, double momentum, const at::Tensor& lr, double dampening,
-                             bool nesterov, bool maximize, bool is_first_step,
-                             const std::optional<at::Tensor>& grad_scale, const std::optional<at::Tensor>& found_inf);
+void fused_sgd_inplace_tensor_lr(at::TensorList self, at::TensorList grads, at::TensorList momentum_buffer_list,
+                                 double weight_decay, double momentum, const at::Tensor& lr, double dampening,
+                                 bool nesterov, bool maximize, bool is_first_step,
+                                 const std::optional<at::Tensor>& grad_scale,
+                                 const std::optional<at::Tensor>& found_inf);
 
 // _index_put_impl_
-at::Tensor& indexPutImplInplace(at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices,
-                                const at::Tensor& values, bool accumulate, bool unsafe);
+at::Tensor& index_put_impl_inplace(at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices,
+                                   const at::Tensor& values, bool accumulate, bool unsafe);
 
 // _native_batch_norm_legit, _native_batch_norm_legit.out
-std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNormLegit(const at::Tensor& input,
-                                                                    const std::optional<at::Tensor>& weight,
-                                                                    const std::optional<at::Tensor>& bias,
-                                                                    at::Tensor& running_mean, at::Tensor& running_var,
-                                                                    bool training, double momentum, double eps);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> native_batch_norm_legit(
+    const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
+    at::Tensor& running_mean, at::Tensor& running_var, bool training, double momentum, double eps);
 
 // _native_batch_norm_legit.no_stats, _native_batch_norm_legit.no_stats_out
-std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNormLegitNoStats(const at::Tensor& input,
-                                                                           const std::optional<at::Tensor>& weight,
-                                                                           const std::optional<at::Tensor>& bias,
-                                                                           bool training, double momentum, double eps);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> native_batch_norm_legit_no_stats(const at::Tensor& input,
+                                                                                const std::optional<at::Tensor>& weight,
+                                                                                const std::optional<at::Tensor>& bias,
+                                                                                bool training, double momentum,
+                                                                                double eps);
 
 // _native_multi_head_attention
-std::tuple<at::Tensor, at::Tensor> nativeMultiHeadAttention(
+std::tuple<at::Tensor, at::Tensor> native_multi_head_attention(
     const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, int64_t embed_dim, int64_t num_head,
     const at::Tensor& qkv_weight, const at::Tensor& qkv_bias, const at::Tensor& proj_weight,
     const at::Tensor& proj_bias, const std::optional<at::Tensor>& mask, bool need_weights, bool average_attn_weights,
     std::optional<int64_t> mask_type);
 
 // _prelu_kernel
-at::Tensor preluKernel(const at::Tensor& self, const at::Tensor& weight);
+at::Tensor prelu_kernel(const at::Tensor& self, const at::Tensor& weight);
 
 // _prelu_kernel_backward
-std::tuple<at::Tensor, at::Tensor> preluKernelBackward(const at::Tensor& grad_output, const at::Tensor& self,
-                                                       const at::Tensor& weight);
+std::tuple<at::Tensor, at::Tensor> prelu_kernel_backward(const at::Tensor& grad_output, const at::Tensor& self,
+                                                         const at::Tensor& weight);
 
 // _scaled_dot_product_fused_attention_overrideable
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, c10::SymInt, c10::SymInt, at::Tensor, at::Tensor, at::Tensor>
@@ -201,7 +205,7 @@ attend(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
        std::optional<double> scale);
 
 // _scaled_dot_product_fused_attention_overrideable_backward
-std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> attendBackward(
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> attend_backward(
     const at::Tensor& grad_out, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
     const at::Tensor& attn_bias, std::array<bool, 4> grad_input_mask, const at::Tensor& out,
     const at::Tensor& logsumexp, const at::Tensor& cum_seq_q, const at::Tensor& cum_seq_k, int64_t max_q, int64_t max_k,
@@ -209,52 +213,52 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> attendBackward(
     std::optional<double> scale);
 
 // _slow_conv2d_backward.grad_input
-std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> slowConv2dBackwardGradInput(
+std::tuple<at::Tensor&, at::Tensor&, at::Tensor&> slow_conv2d_backward_grad_input(
     const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
     at::IntArrayRef stride, at::IntArrayRef padding, at::Tensor& grad_input, at::Tensor& grad_weight,
     at::Tensor& grad_bias);
 
 // _slow_conv2d_backward.output_mask
-std::tuple<at::Tensor, at::Tensor, at::Tensor> slowConv2dBackwardOutputMask(
+std::tuple<at::Tensor, at::Tensor, at::Tensor> slow_conv2d_backward_output_mask(
     const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
     at::IntArrayRef stride, at::IntArrayRef padding, std::array<bool, 3> output_mask);
 
 // _slow_conv2d_forward, _slow_conv2d_forward.output
-at::Tensor slowConv2dForward(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
-                             const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding);
+at::Tensor slow_conv2d_forward(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                               const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding);
 
 // _thnn_fused_gru_cell
-std::tuple<at::Tensor, at::Tensor> thnnFusedGruCell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
-                                                    const at::Tensor& hx, const std::optional<at::Tensor>& input_bias,
-                                                    const std::optional<at::Tensor>& hidden_bias);
+std::tuple<at::Tensor, at::Tensor> thnn_fused_gru_cell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
+                                                       const at::Tensor& hx,
+                                                       const std::optional<at::Tensor>& input_bias,
+                                                       const std::optional<at::Tensor>& hidden_bias);
 
 // _thnn_fused_gru_cell_backward
-std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> thnnFusedGruCellBackward(
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> thnn_fused_gru_cell_backward(
     const at::Tensor& grad_hy, const at::Tensor& workspace, bool has_bias);
 
 // _thnn_fused_lstm_cell
-std::tuple<at::Tensor, at::Tensor, at::Tensor> thnnFusedLstmCell(const at::Tensor& input_gates,
-                                                                 const at::Tensor& hidden_gates, const at::Tensor& cx,
-                                                                 const std::optional<at::Tensor>& input_bias,
-                                                                 const std::optional<at::Tensor>& hidden_bias);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> thnn_fused_lstm_cell(const at::Tensor& input_gates,
+                                                                    const at::Tensor& hidden_gates,
+                                                                    const at::Tensor& cx,
+                                                                    const std::optional<at::Tensor>& input_bias,
+                                                                    const std::optional<at::Tensor>& hidden_bias);
 
 // _thnn_fused_lstm_cell_backward_impl
-std::tuple<at::Tensor, at::Tensor, at::Tensor> thnnFusedLstmCellBackwardImpl(const std::optional<at::Tensor>& grad_hy,
-                                                                             const std::optional<at::Tensor>& grad_cy,
-                                                                             const at::Tensor& cx, const at::Tensor& cy,
-                                                                             const at::Tensor& workspace,
-                                                                             bool has_bias);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> thnn_fused_lstm_cell_backward_impl(
+    const std::optional<at::Tensor>& grad_hy, const std::optional<at::Tensor>& grad_cy, const at::Tensor& cx,
+    const at::Tensor& cy, const at::Tensor& workspace, bool has_bias);
 
 // _transformer_encoder_layer_fwd
-at::Tensor transformerEncoderLayerFwd(const at::Tensor& src, int64_t embed_dim, int64_t num_heads,
-                                      const at::Tensor& qkv_weight, const at::Tensor& qkv_bias,
-                                      const at::Tensor& proj_weight, const at::Tensor& proj_bias, bool use_gelu,
-                                      bool norm_first, double eps, const at::Tensor& norm_weight_1,
-                                      const at::Tensor& norm_bias_1, const at::Tensor& norm_weight_2,
-                                      const at::Tensor& norm_bias_2, const at::Tensor& ffn_weight_1,
-                                      const at::Tensor& ffn_bias_1, const at::Tensor& ffn_weight_2,
-                                      const at::Tensor& ffn_bias_2, const std::optional<at::Tensor>& mask,
-                                      std::optional<int64_t> mask_type);
+at::Tensor transformer_encoder_layer_fwd(const at::Tensor& src, int64_t embed_dim, int64_t num_heads,
+                                         const at::Tensor& qkv_weight, const at::Tensor& qkv_bias,
+                                         const at::Tensor& proj_weight, const at::Tensor& proj_bias, bool use_gelu,
+                                         bool norm_first, double eps, const at::Tensor& norm_weight_1,
+                                         const at::Tensor& norm_bias_1, const at::Tensor& norm_weight_2,
+                                         const at::Tensor& norm_bias_2, const at::Tensor& ffn_weight_1,
+                                         const at::Tensor& ffn_bias_1, const at::Tensor& ffn_weight_2,
+                                         const at::Tensor& ffn_bias_2, const std::optional<at::Tensor>& mask,
+                                         std::optional<int64_t> mask_type);
 
 // _unique
 std::tuple<at::Tensor, at::Tensor> unique(const at::Tensor& self, bool sorted, bool return_inverse);
@@ -264,24 +268,24 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> unique2(const at::Tensor& self, b
                                                        bool return_counts);
 
 // _weight_norm_interface
-std::tuple<at::Tensor, at::Tensor> weightNormInterface(const at::Tensor& v, const at::Tensor& g, int64_t dim);
+std::tuple<at::Tensor, at::Tensor> weight_norm_interface(const at::Tensor& v, const at::Tensor& g, int64_t dim);
 
 // _weight_norm_interface_backward
-std::tuple<at::Tensor, at::Tensor> weightNormInterfaceBackward(const at::Tensor& grad_w, const at::Tensor& saved_v,
-                                                               const at::Tensor& saved_g, const at::Tensor& saved_norms,
-                                                               int64_t dim);
+std::tuple<at::Tensor, at::Tensor> weight_norm_interface_backward(const at::Tensor& grad_w, const at::Tensor& saved_v,
+                                                                  const at::Tensor& saved_g,
+                                                                  const at::Tensor& saved_norms, int64_t dim);
 
 // abs.out
 at::Tensor& abs(const at::Tensor& self, at::Tensor& out);
 
 // adaptive_avg_pool2d.out, _adaptive_avg_pool2d
-at::Tensor& adaptiveAvgPool2d(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out);
+at::Tensor& adaptive_avg_pool2d(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out);
 
 // adaptive_avg_pool3d.out, _adaptive_avg_pool3d
-at::Tensor& adaptiveAvgPool3d(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out);
+at::Tensor& adaptive_avg_pool3d(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out);
 
 // adaptive_avg_pool3d_backward.grad_input, _adaptive_avg_pool3d_backward
-at::Tensor& adaptiveAvgPool3dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::Tensor& grad_input);
+at::Tensor& adaptive_avg_pool3d_backward(const at::Tensor& grad_output, const at::Tensor& self, at::Tensor& grad_input);
 
 // addbmm, addbmm_, addbmm.out
 at::Tensor addbmm(const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2, const at::Scalar& beta,
@@ -291,86 +295,86 @@ at::Tensor addbmm(const at::Tensor& self, const at::Tensor& batch1, const at::Te
 at::Tensor& angle(const at::Tensor& self, at::Tensor& out);
 
 // arange.start_out
-at::Tensor& arangeStartOut(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, at::Tensor& out);
+at::Tensor& arange_start_out(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, at::Tensor& out);
 
 // batch_norm_backward
-std::tuple<at::Tensor, at::Tensor, at::Tensor> batchNormBackward(
+std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm_backward(
     const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& weight,
     const std::optional<at::Tensor>& running_mean, const std::optional<at::Tensor>& running_var,
     const std::optional<at::Tensor>& save_mean, const std::optional<at::Tensor>& save_var, bool update, double eps,
     std::array<bool, 3> output_mask, const at::Tensor& reserve);
 
 // batch_norm_backward_elemt
-at::Tensor batchNormBackwardElemt(const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean,
-                                  const at::Tensor& invstd, const std::optional<at::Tensor>& weight,
-                                  const at::Tensor& sum_dy, const at::Tensor& sum_dy_xmu, const at::Tensor& count);
+at::Tensor batch_norm_backward_elemt(const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean,
+                                     const at::Tensor& invstd, const std::optional<at::Tensor>& weight,
+                                     const at::Tensor& sum_dy, const at::Tensor& sum_dy_xmu, const at::Tensor& count);
 
 // batch_norm_backward_reduce
-std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> batchNormBackwardReduce(
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> batch_norm_backward_reduce(
     const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& invstd,
     const std::optional<at::Tensor>& weight, bool input_g, bool weight_g, bool bias_g);
 
 // batch_norm_elemt, batch_norm_elemt.out
-at::Tensor batchNormElemt(const at::Tensor& input, const std::optional<at::Tensor>& weight,
-                          const std::optional<at::Tensor>& bias, const at::Tensor& mean, const at::Tensor& invstd,
-                          double eps);
+at::Tensor batch_norm_elemt(const at::Tensor& input, const std::optional<at::Tensor>& weight,
+                            const std::optional<at::Tensor>& bias, const at::Tensor& mean, const at::Tensor& invstd,
+                            double eps);
 
 // batch_norm_gather_stats
-std::tuple<at::Tensor, at::Tensor> batchNormGatherStats(const at::Tensor& input, const at::Tensor& mean,
-                                                        const at::Tensor& invstd,
-                                                        const std::optional<at::Tensor>& running_mean,
-                                                        const std::optional<at::Tensor>& running_var, double momentum,
-                                                        double eps, int64_t count);
+std::tuple<at::Tensor, at::Tensor> batch_norm_gather_stats(const at::Tensor& input, const at::Tensor& mean,
+                                                           const at::Tensor& invstd,
+                                                           const std::optional<at::Tensor>& running_mean,
+                                                           const std::optional<at::Tensor>& running_var,
+                                                           double momentum, double eps, int64_t count);
 
 // batch_norm_gather_stats_with_counts
-std::tuple<at::Tensor, at::Tensor> batchNormGatherStatsWithCounts(const at::Tensor& input, const at::Tensor& mean,
-                                                                  const at::Tensor& invstd,
-                                                                  const std::optional<at::Tensor>& running_mean,
-                                                                  const std::optional<at::Tensor>& running_var,
-                                                                  double momentum, double eps,
-                                                                  const at::Tensor& counts);
+std::tuple<at::Tensor, at::Tensor> batch_norm_gather_stats_with_counts(const at::Tensor& input, const at::Tensor& mean,
+                                                                       const at::Tensor& invstd,
+                                                                       const std::optional<at::Tensor>& running_mean,
+                                                                       const std::optional<at::Tensor>& running_var,
+                                                                       double momentum, double eps,
+                                                                       const at::Tensor& counts);
 
 // batch_norm_stats
-std::tuple<at::Tensor, at::Tensor> batchNormStats(const at::Tensor& input, double eps);
+std::tuple<at::Tensor, at::Tensor> batch_norm_stats(const at::Tensor& input, double eps);
 
 // bernoulli.out
 at::Tensor& bernoulli(const at::Tensor& self, std::optional<at::Generator> generator, at::Tensor& out);
 
 // bernoulli_.Tensor
-at::Tensor& bernoulliInplaceTensor(at::Tensor& self, const at::Tensor& p, std::optional<at::Generator> generator);
+at::Tensor& bernoulli_inplace_tensor(at::Tensor& self, const at::Tensor& p, std::optional<at::Generator> generator);
 
 // bernoulli_.float
-at::Tensor& bernoulliInplaceFloat(at::Tensor& self, double p, std::optional<at::Generator> generator);
+at::Tensor& bernoulli_inplace_float(at::Tensor& self, double p, std::optional<at::Generator> generator);
 
 // binary_cross_entropy.out, binary_cross_entropy
-at::Tensor& binaryCrossEntropy(const at::Tensor& self, const at::Tensor& target,
-                               const std::optional<at::Tensor>& weight, int64_t reduction, at::Tensor& out);
+at::Tensor& binary_cross_entropy(const at::Tensor& self, const at::Tensor& target,
+                                 const std::optional<at::Tensor>& weight, int64_t reduction, at::Tensor& out);
 
 // binary_cross_entropy_backward.grad_input, binary_cross_entropy_backward
-at::Tensor& binaryCrossEntropyBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                                       const std::optional<at::Tensor>& weight, int64_t reduction,
-                                       at::Tensor& grad_input);
+at::Tensor& binary_cross_entropy_backward(const at::Tensor& grad_output, const at::Tensor& self,
+                                          const at::Tensor& target, const std::optional<at::Tensor>& weight,
+                                          int64_t reduction, at::Tensor& grad_input);
 
 // bincount
 at::Tensor bincount(const at::Tensor& self, const std::optional<at::Tensor>& weights, int64_t minlength);
 
 // bucketize.Scalar
-at::Tensor bucketizeScalar(const at::Scalar& self, const at::Tensor& boundaries, bool out_int32, bool right);
+at::Tensor bucketize_scalar(const at::Scalar& self, const at::Tensor& boundaries, bool out_int32, bool right);
 
 // bucketize.Tensor, bucketize.Tensor_out
-at::Tensor bucketizeTensor(const at::Tensor& self, const at::Tensor& boundaries, bool out_int32, bool right);
+at::Tensor bucketize_tensor(const at::Tensor& self, const at::Tensor& boundaries, bool out_int32, bool right);
 
 // cauchy_
-at::Tensor& cauchyInplace(at::Tensor& self, double median, double sigma, std::optional<at::Generator> generator);
+at::Tensor& cauchy_inplace(at::Tensor& self, double median, double sigma, std::optional<at::Generator> generator);
 
 // channel_shuffle
-at::Tensor channelShuffle(const at::Tensor& self, int64_t groups);
+at::Tensor channel_shuffle(const at::Tensor& self, int64_t groups);
 
 // cholesky, cholesky.out
 at::Tensor cholesky(const at::Tensor& self, bool upper);
 
 // cholesky_inverse, cholesky_inverse.out
-at::Tensor choleskyInverse(const at::Tensor& self, bool upper);
+at::Tensor cholesky_inverse(const at::Tensor& self, bool upper);
 
 // col2im.out, col2im
 at::Tensor& col2im(const at::Tensor& self, at::IntArrayRef output_size, at::IntArrayRef kernel_size,
@@ -380,27 +384,27 @@ at::Tensor& col2im(const at::Tensor& self, at::IntArrayRef output_size, at::IntA
 at::Tensor& complex(const at::Tensor& real, const at::Tensor& imag, at::Tensor& out);
 
 // conj_physical_
-at::Tensor& conjPhysicalInplace(at::Tensor& self);
+at::Tensor& conj_physical_inplace(at::Tensor& self);
 
 // conv_depthwise3d
-at::Tensor depthwiseConvolution(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
-                                const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
-                                at::IntArrayRef dilation);
+at::Tensor depthwise_convolution(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                                 const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
+                                 at::IntArrayRef dilation);
 
 // convolution_backward_overrideable
-std::tuple<at::Tensor, at::Tensor, at::Tensor> convolutionBackwardOverrideable(
+std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward_overrideable(
     const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& weight, at::IntArrayRef stride,
     at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding, int64_t groups,
     std::array<bool, 3> output_mask);
 
 // convolution_overrideable
-at::Tensor convolutionOverrideable(const at::Tensor& input, const at::Tensor& weight,
-                                   const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
-                                   at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
-                                   at::IntArrayRef output_padding, int64_t groups);
+at::Tensor convolution_overrideable(const at::Tensor& input, const at::Tensor& weight,
+                                    const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
+                                    at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
+                                    at::IntArrayRef output_padding, int64_t groups);
 
 // count_nonzero.dim_IntList
-at::Tensor countNonzeroDimIntList(const at::Tensor& self, at::IntArrayRef dim);
+at::Tensor count_nonzero_dim_int_list(const at::Tensor& self, at::IntArrayRef dim);
 
 // dot
 at::Tensor dot(const at::Tensor& self, const at::Tensor& tensor);
@@ -410,61 +414,61 @@ at::Tensor embedding(const at::Tensor& weight, const at::Tensor& indices, int64_
                      bool sparse);
 
 // embedding_dense_backward
-at::Tensor embeddingDenseBackward(const at::Tensor& grad_output, const at::Tensor& indices, int64_t num_weights,
-                                  int64_t padding_idx, bool scale_grad_by_freq);
+at::Tensor embedding_dense_backward(const at::Tensor& grad_output, const at::Tensor& indices, int64_t num_weights,
+                                    int64_t padding_idx, bool scale_grad_by_freq);
 
 // embedding_renorm_
-at::Tensor& embeddingRenormInplace(at::Tensor& self, const at::Tensor& indices, double max_norm, double norm_type);
+at::Tensor& embedding_renorm_inplace(at::Tensor& self, const at::Tensor& indices, double max_norm, double norm_type);
 
 // equal
 bool equal(const at::Tensor& self, const at::Tensor& other);
 
 // exponential_
-at::Tensor& exponentialInplace(at::Tensor& self, double lambd, std::optional<at::Generator> generator);
+at::Tensor& exponential_inplace(at::Tensor& self, double lambd, std::optional<at::Generator> generator);
 
 // eye.m_out
-at::Tensor& eyeMOut(int64_t n, int64_t m, at::Tensor& out);
+at::Tensor& eye_m_out(int64_t n, int64_t m, at::Tensor& out);
 
 // eye.out
-at::Tensor& eyeOut(int64_t n, at::Tensor& out);
+at::Tensor& eye_out(int64_t n, at::Tensor& out);
 
 // fill_.Scalar
-at::Tensor& fillInplaceScalar(at::Tensor& self, const at::Scalar& value);
+at::Tensor& fill_inplace_scalar(at::Tensor& self, const at::Scalar& value);
 
 // fill_.Tensor
-at::Tensor& fillInplaceTensor(at::Tensor& self, const at::Tensor& value);
+at::Tensor& fill_inplace_tensor(at::Tensor& self, const at::Tensor& value);
 
 // flip
 at::Tensor flip(const at::Tensor& self, at::IntArrayRef dims);
 
 // floor_divide.out, floor_divide, floor_divide_.Tensor
-at::Tensor& floorDivide(const at::Tensor& self, const at::Tensor& other, at::Tensor& out);
+at::Tensor& floor_divide(const at::Tensor& self, const at::Tensor& other, at::Tensor& out);
 
 // geometric_
-at::Tensor& geometricInplace(at::Tensor& self, double p, std::optional<at::Generator> generator);
+at::Tensor& geometric_inplace(at::Tensor& self, double p, std::optional<at::Generator> generator);
 
 // glu_backward.grad_input, glu_backward
-at::Tensor& gluBackward(const at::Tensor& grad_output, const at::Tensor& self, int64_t dim, at::Tensor& grad_input);
+at::Tensor& glu_backward(const at::Tensor& grad_output, const at::Tensor& self, int64_t dim, at::Tensor& grad_input);
 
 // grid_sampler_2d
-at::Tensor gridSampler(const at::Tensor& input, const at::Tensor& grid, int64_t interpolation_mode,
-                       int64_t padding_mode, bool align_corners);
+at::Tensor grid_sampler(const at::Tensor& input, const at::Tensor& grid, int64_t interpolation_mode,
+                        int64_t padding_mode, bool align_corners);
 
 // grid_sampler_2d_backward
-std::tuple<at::Tensor, at::Tensor> gridSamplerBackward(const at::Tensor& grad_output, const at::Tensor& input,
-                                                       const at::Tensor& grid, int64_t interpolation_mode,
-                                                       int64_t padding_mode, bool align_corners,
-                                                       std::array<bool, 2> output_mask);
+std::tuple<at::Tensor, at::Tensor> grid_sampler_backward(const at::Tensor& grad_output, const at::Tensor& input,
+                                                         const at::Tensor& grid, int64_t interpolation_mode,
+                                                         int64_t padding_mode, bool align_corners,
+                                                         std::array<bool, 2> output_mask);
 
 // grid_sampler_3d
-at::Tensor gridSampler(const at::Tensor& input, const at::Tensor& grid, int64_t interpolation_mode,
-                       int64_t padding_mode, bool align_corners);
+at::Tensor grid_sampler(const at::Tensor& input, const at::Tensor& grid, int64_t interpolation_mode,
+                        int64_t padding_mode, bool align_corners);
 
 // grid_sampler_3d_backward
-std::tuple<at::Tensor, at::Tensor> gridSamplerBackward(const at::Tensor& grad_output, const at::Tensor& input,
-                                                       const at::Tensor& grid, int64_t interpolation_mode,
-                                                       int64_t padding_mode, bool align_corners,
-                                                       std::array<bool, 2> output_mask);
+std::tuple<at::Tensor, at::Tensor> grid_sampler_backward(const at::Tensor& grad_output, const at::Tensor& input,
+                                                         const at::Tensor& grid, int64_t interpolation_mode,
+                                                         int64_t padding_mode, bool align_corners,
+                                                         std::array<bool, 2> output_mask);
 
 // hardtanh.out, hardtanh, hardtanh_
 at::Tensor& hardtanh(const at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val, at::Tensor& out);
@@ -473,209 +477,211 @@ at::Tensor& hardtanh(const at::Tensor& self, const at::Scalar& min_val, const at
 at::Tensor& histc(const at::Tensor& self, int64_t bins, const at::Scalar& min, const at::Scalar& max, at::Tensor& out);
 
 // huber_loss.out, huber_loss
-at::Tensor& huberLoss(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta,
-                      at::Tensor& out);
+at::Tensor& huber_loss(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta,
+                       at::Tensor& out);
 
 // huber_loss_backward.out
-at::Tensor& huberLossBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                              int64_t reduction, double delta, at::Tensor& grad_input);
+at::Tensor& huber_loss_backward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                                int64_t reduction, double delta, at::Tensor& grad_input);
 
 // im2col.out, im2col
 at::Tensor& im2col(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef dilation,
                    at::IntArrayRef padding, at::IntArrayRef stride, at::Tensor& out);
 
 // index_fill_.int_Scalar
-at::Tensor& indexFillInplaceIntScalar(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Scalar& value);
+at::Tensor& index_fill_inplace_int_scalar(at::Tensor& self, int64_t dim, const at::Tensor& index,
+                                          const at::Scalar& value);
 
 // index_fill_.int_Tensor
-at::Tensor& indexFillInplaceIntTensor(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& value);
+at::Tensor& index_fill_inplace_int_tensor(at::Tensor& self, int64_t dim, const at::Tensor& index,
+                                          const at::Tensor& value);
 
 // index_select.out, index_select
-at::Tensor& indexSelect(const at::Tensor& self, int64_t dim, const at::Tensor& index, at::Tensor& out);
+at::Tensor& index_select(const at::Tensor& self, int64_t dim, const at::Tensor& index, at::Tensor& out);
 
 // kthvalue.values
 std::tuple<at::Tensor&, at::Tensor&> kthvalue(const at::Tensor& self, int64_t k, int64_t dim, bool keepdim,
                                               at::Tensor& values, at::Tensor& indices);
 
 // linalg_householder_product, linalg_householder_product.out
-at::Tensor linalgHouseholderProduct(const at::Tensor& input, const at::Tensor& tau);
+at::Tensor linalg_householder_product(const at::Tensor& input, const at::Tensor& tau);
 
 // linalg_solve_triangular, linalg_solve_triangular.out
-at::Tensor linalgSolveTriangular(const at::Tensor& self, const at::Tensor& B, bool upper, bool left,
-                                 bool unitriangular);
+at::Tensor linalg_solve_triangular(const at::Tensor& self, const at::Tensor& B, bool upper, bool left,
+                                   bool unitriangular);
 
 // linear_backward
-std::tuple<at::Tensor, at::Tensor, at::Tensor> linearBackward(const at::Tensor& self, const at::Tensor& grad_output,
-                                                              const at::Tensor& weight,
-                                                              std::array<bool, 3> output_mask);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_backward(const at::Tensor& self, const at::Tensor& grad_output,
+                                                               const at::Tensor& weight,
+                                                               std::array<bool, 3> output_mask);
 
 // linspace.out
-at::Tensor& linspaceOut(const at::Scalar& start, const at::Scalar& end, int64_t steps, at::Tensor& out);
+at::Tensor& linspace_out(const at::Scalar& start, const at::Scalar& end, int64_t steps, at::Tensor& out);
 
 // log_normal_
-at::Tensor& logNormalInplace(at::Tensor& self, double mean, double std, std::optional<at::Generator> generator);
+at::Tensor& log_normal_inplace(at::Tensor& self, double mean, double std, std::optional<at::Generator> generator);
 
 // log_sigmoid_backward.grad_input, log_sigmoid_backward
-at::Tensor& logSigmoidBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& buffer,
-                               at::Tensor& grad_input);
+at::Tensor& log_sigmoid_backward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& buffer,
+                                 at::Tensor& grad_input);
 
 // log_sigmoid_forward.output, log_sigmoid_forward
-std::tuple<at::Tensor&, at::Tensor&> logSigmoidForward(const at::Tensor& self, at::Tensor& output, at::Tensor& buffer);
+std::tuple<at::Tensor&, at::Tensor&> log_sigmoid_forward(const at::Tensor& self, at::Tensor& output,
+                                                         at::Tensor& buffer);
 
 // logical_xor.out
-at::Tensor& logicalXor(const at::Tensor& self, const at::Tensor& other, at::Tensor& out);
+at::Tensor& logical_xor(const at::Tensor& self, const at::Tensor& other, at::Tensor& out);
 
 // logit.out, logit, logit_
 at::Tensor& logit(const at::Tensor& self, std::optional<double> eps, at::Tensor& out);
 
 // logspace.out
-at::Tensor& logspaceOut(const at::Scalar& start, const at::Scalar& end, int64_t steps, double base, at::Tensor& out);
+at::Tensor& logspace_out(const at::Scalar& start, const at::Scalar& end, int64_t steps, double base, at::Tensor& out);
 
 // masked_fill_.Scalar
-at::Tensor& maskedFillInplaceScalar(at::Tensor& self, const at::Tensor& mask, const at::Scalar& value);
+at::Tensor& masked_fill_inplace_scalar(at::Tensor& self, const at::Tensor& mask, const at::Scalar& value);
 
 // masked_fill_.Tensor
-at::Tensor& maskedFillInplaceTensor(at::Tensor& self, const at::Tensor& mask, const at::Tensor& value);
+at::Tensor& masked_fill_inplace_tensor(at::Tensor& self, const at::Tensor& mask, const at::Tensor& value);
 
 // masked_scatter_
-at::Tensor& maskedScatterInplace(at::Tensor& self, const at::Tensor& mask, const at::Tensor& source);
+at::Tensor& masked_scatter_inplace(at::Tensor& self, const at::Tensor& mask, const at::Tensor& source);
 
 // masked_select, masked_select.out
-at::Tensor maskedSelect(const at::Tensor& self, const at::Tensor& mask);
+at::Tensor masked_select(const at::Tensor& self, const at::Tensor& mask);
 
 // matmul_backward
-std::tuple<at::Tensor, at::Tensor> matmulBackward(const at::Tensor& grad, const at::Tensor& self,
-                                                  const at::Tensor& other, std::array<bool, 2> mask);
+std::tuple<at::Tensor, at::Tensor> matmul_backward(const at::Tensor& grad, const at::Tensor& self,
+                                                   const at::Tensor& other, std::array<bool, 2> mask);
 
 // max.unary_out, max
 at::Tensor& max(const at::Tensor& self, at::Tensor& out);
 
 // max_pool2d_backward
-at::Tensor maxPool2dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
-                             at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode);
+at::Tensor max_pool2d_backward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
+                               at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                               bool ceil_mode);
 
 // max_pool3d_with_indices.out, max_pool3d_with_indices
-std::tuple<at::Tensor&, at::Tensor&> maxPool3dWithIndices(const at::Tensor& self, at::IntArrayRef kernel_size,
-                                                          at::IntArrayRef stride, at::IntArrayRef padding,
-                                                          at::IntArrayRef dilation, bool ceil_mode, at::Tensor& out,
-                                                          at::Tensor& indices);
+std::tuple<at::Tensor&, at::Tensor&> max_pool3d_with_indices(const at::Tensor& self, at::IntArrayRef kernel_size,
+                                                             at::IntArrayRef stride, at::IntArrayRef padding,
+                                                             at::IntArrayRef dilation, bool ceil_mode, at::Tensor& out,
+                                                             at::Tensor& indices);
 
 // max_pool3d_with_indices_backward.grad_input, max_pool3d_with_indices_backward
-at::Tensor& maxPool3dWithIndicesBackward(const at::Tensor& grad_output, const at::Tensor& self,
-                                         at::IntArrayRef kernel_size, at::IntArrayRef stride, at::IntArrayRef padding,
-                                         at::IntArrayRef dilation, bool ceil_mode, const at::Tensor& indices,
-                                         at::Tensor& grad_input);
+at::Tensor& max_pool3d_with_indices_backward(const at::Tensor& grad_output, const at::Tensor& self,
+                                             at::IntArrayRef kernel_size, at::IntArrayRef stride,
+                                             at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode,
+                                             const at::Tensor& indices, at::Tensor& grad_input);
 
 // median
 at::Tensor median(const at::Tensor& self);
 
 // median.dim_values
-std::tuple<at::Tensor&, at::Tensor&> medianDim(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& values,
-                                               at::Tensor& indices);
+std::tuple<at::Tensor&, at::Tensor&> median_dim(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& values,
+                                                at::Tensor& indices);
 
 // min.unary_out, min
 at::Tensor& min(const at::Tensor& self, at::Tensor& out);
 
 // mse_loss_backward.grad_input, mse_loss_backward
-at::Tensor& mseLossBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                            int64_t reduction, at::Tensor& grad_input);
+at::Tensor& mse_loss_backward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                              int64_t reduction, at::Tensor& grad_input);
 
 // mul_.Scalar
-at::Tensor& mulInplaceScalar(at::Tensor& self, const at::Scalar& other);
+at::Tensor& mul_inplace_scalar(at::Tensor& self, const at::Scalar& other);
 
 // multinomial.out, multinomial
 at::Tensor& multinomial(const at::Tensor& self, int64_t num_samples, bool replacement,
                         std::optional<at::Generator> generator, at::Tensor& out);
 
 // nan_to_num.out
-at::Tensor& nanToNum(const at::Tensor& self, std::optional<double> nan, std::optional<double> posinf,
-                     std::optional<double> neginf, at::Tensor& out);
+at::Tensor& nan_to_num(const at::Tensor& self, std::optional<double> nan, std::optional<double> posinf,
+                       std::optional<double> neginf, at::Tensor& out);
 
 // nansum, nansum.out
 at::Tensor nansum(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                   std::optional<at::ScalarType> dtype);
 
 // narrow_copy.out
-at::Tensor& narrowCopy(const at::Tensor& self, int64_t dim, int64_t start, int64_t length, at::Tensor& out);
+at::Tensor& narrow_copy(const at::Tensor& self, int64_t dim, int64_t start, int64_t length, at::Tensor& out);
 
 // native_batch_norm, native_batch_norm.out
-std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNorm(const at::Tensor& input,
-                                                               const std::optional<at::Tensor>& weight,
-                                                               const std::optional<at::Tensor>& bias,
-                                                               const std::optional<at::Tensor>& running_mean,
-                                                               const std::optional<at::Tensor>& running_var,
-                                                               bool training, double momentum, double eps);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> native_batch_norm(const at::Tensor& input,
+                                                                 const std::optional<at::Tensor>& weight,
+                                                                 const std::optional<at::Tensor>& bias,
+                                                                 const std::optional<at::Tensor>& running_mean,
+                                                                 const std::optional<at::Tensor>& running_var,
+                                                                 bool training, double momentum, double eps);
 
 // native_batch_norm_backward
-std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeBatchNormBackward(
+std::tuple<at::Tensor, at::Tensor, at::Tensor> native_batch_norm_backward(
     const at::Tensor& grad_out, const at::Tensor& input, const std::optional<at::Tensor>& weight,
     const std::optional<at::Tensor>& running_mean, const std::optional<at::Tensor>& running_var,
     const std::optional<at::Tensor>& save_mean, const std::optional<at::Tensor>& save_invstd, bool train, double eps,
     std::array<bool, 3> output_mask);
 
 // native_dropout
-std::tuple<at::Tensor, at::Tensor> nativeDropout(const at::Tensor& input, double p, std::optional<bool> train);
+std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, double p, std::optional<bool> train);
 
 // native_dropout_backward
-at::Tensor nativeDropoutBackward(const at::Tensor& grad_output, const at::Tensor& mask, double scale);
+at::Tensor native_dropout_backward(const at::Tensor& grad_output, const at::Tensor& mask, double scale);
 
 // native_group_norm
-std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeGroupNorm(const at::Tensor& input,
-                                                               const std::optional<at::Tensor>& weight,
-                                                               const std::optional<at::Tensor>& bias, int64_t N,
-                                                               int64_t C, int64_t HxW, int64_t group, double eps);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> native_group_norm(const at::Tensor& input,
+                                                                 const std::optional<at::Tensor>& weight,
+                                                                 const std::optional<at::Tensor>& bias, int64_t N,
+                                                                 int64_t C, int64_t HxW, int64_t group, double eps);
 
 // native_group_norm_backward
-std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeGroupNormBackward(const at::Tensor& grad_out,
-                                                                       const at::Tensor& input, const at::Tensor& mean,
-                                                                       const at::Tensor& rstd,
-                                                                       const std::optional<at::Tensor>& weight,
-                                                                       int64_t N, int64_t C, int64_t HxW, int64_t group,
-                                                                       std::array<bool, 3> output_mask);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> native_group_norm_backward(
+    const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& rstd,
+    const std::optional<at::Tensor>& weight, int64_t N, int64_t C, int64_t HxW, int64_t group,
+    std::array<bool, 3> output_mask);
 
 // native_layer_norm
-std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeLayerNorm(const at::Tensor& input,
-                                                               at::IntArrayRef normalized_shape,
-                                                               const std::optional<at::Tensor>& weight,
-                                                               const std::optional<at::Tensor>& bias, double eps);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> native_layer_norm(const at::Tensor& input,
+                                                                 at::IntArrayRef normalized_shape,
+                                                                 const std::optional<at::Tensor>& weight,
+                                                                 const std::optional<at::Tensor>& bias, double eps);
 
 // native_layer_norm_backward
-std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeLayerNormBackward(
+std::tuple<at::Tensor, at::Tensor, at::Tensor> native_layer_norm_backward(
     const at::Tensor& grad_out, const at::Tensor& input, at::IntArrayRef normalized_shape, const at::Tensor& mean,
     const at::Tensor& rstd, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
     std::array<bool, 3> output_mask);
 
 // nll_loss2d_backward.grad_input, nll_loss2d_backward
-at::Tensor& nllLoss2dBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                              const std::optional<at::Tensor>& weight, int64_t reduction, int64_t ignore_index,
-                              const at::Tensor& total_weight, at::Tensor& grad_input);
+at::Tensor& nll_loss2d_backward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                                const std::optional<at::Tensor>& weight, int64_t reduction, int64_t ignore_index,
+                                const at::Tensor& total_weight, at::Tensor& grad_input);
 
 // nll_loss2d_forward.output, nll_loss2d_forward
-std::tuple<at::Tensor&, at::Tensor&> nllLoss2dForward(const at::Tensor& self, const at::Tensor& target,
-                                                      const std::optional<at::Tensor>& weight, int64_t reduction,
-                                                      int64_t ignore_index, at::Tensor& output,
-                                                      at::Tensor& total_weight);
+std::tuple<at::Tensor&, at::Tensor&> nll_loss2d_forward(const at::Tensor& self, const at::Tensor& target,
+                                                        const std::optional<at::Tensor>& weight, int64_t reduction,
+                                                        int64_t ignore_index, at::Tensor& output,
+                                                        at::Tensor& total_weight);
 
 // nonzero, nonzero.out
 at::Tensor nonzero(const at::Tensor& self);
 
 // nonzero_static.out, nonzero_static
-at::Tensor& nonzeroStatic(const at::Tensor& self, int64_t size, int64_t fill_value, at::Tensor& out);
+at::Tensor& nonzero_static(const at::Tensor& self, int64_t size, int64_t fill_value, at::Tensor& out);
 
 // normal.Tensor_Tensor_out, normal.Tensor_Tensor
-at::Tensor& normalTensorTensor(const at::Tensor& mean, const at::Tensor& std, std::optional<at::Generator> generator,
-                               at::Tensor& out);
+at::Tensor& normal_tensor_tensor(const at::Tensor& mean, const at::Tensor& std, std::optional<at::Generator> generator,
+                                 at::Tensor& out);
 
 // normal.Tensor_float_out, normal.Tensor_float
-at::Tensor& normalTensorFloat(const at::Tensor& mean, double std, std::optional<at::Generator> generator,
-                              at::Tensor& out);
+at::Tensor& normal_tensor_float(const at::Tensor& mean, double std, std::optional<at::Generator> generator,
+                                at::Tensor& out);
 
 // normal.float_Tensor_out, normal.float_Tensor
-at::Tensor& normalFloatTensor(double mean, const at::Tensor& std, std::optional<at::Generator> generator,
-                              at::Tensor& out);
+at::Tensor& normal_float_tensor(double mean, const at::Tensor& std, std::optional<at::Generator> generator,
+                                at::Tensor& out);
 
 // normal_
-at::Tensor& normalInplace(at::Tensor& self, double mean, double std, std::optional<at::Generator> generator);
+at::Tensor& normal_inplace(at::Tensor& self, double mean, double std, std::optional<at::Generator> generator);
 
 // polar.out
 at::Tensor& polar(const at::Tensor& abs, const at::Tensor& angle, at::Tensor& out);
@@ -684,89 +690,89 @@ at::Tensor& polar(const at::Tensor& abs, const at::Tensor& angle, at::Tensor& ou
 at::Tensor prod(const at::Tensor& self, std::optional<at::ScalarType> dtype);
 
 // put_
-at::Tensor& putInplace(at::Tensor& self, const at::Tensor& index, const at::Tensor& source, bool accumulate);
+at::Tensor& put_inplace(at::Tensor& self, const at::Tensor& index, const at::Tensor& source, bool accumulate);
 
 // random_
-at::Tensor& randomInplace(at::Tensor& self, std::optional<at::Generator> generator);
+at::Tensor& random_inplace(at::Tensor& self, std::optional<at::Generator> generator);
 
 // random_.from
-at::Tensor& randomInplaceFrom(at::Tensor& self, int64_t from, std::optional<int64_t> to,
-                              std::optional<at::Generator> generator);
+at::Tensor& random_inplace_from(at::Tensor& self, int64_t from, std::optional<int64_t> to,
+                                std::optional<at::Generator> generator);
 
 // random_.to
-at::Tensor& randomInplaceTo(at::Tensor& self, int64_t to, std::optional<at::Generator> generator);
+at::Tensor& random_inplace_to(at::Tensor& self, int64_t to, std::optional<at::Generator> generator);
 
 // randperm.generator_out
-at::Tensor& randpermGeneratorOut(int64_t n, std::optional<at::Generator> generator, at::Tensor& out);
+at::Tensor& randperm_generator_out(int64_t n, std::optional<at::Generator> generator, at::Tensor& out);
 
 // range.out
-at::Tensor& rangeOut(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, at::Tensor& out);
+at::Tensor& range_out(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, at::Tensor& out);
 
 // reflection_pad2d.out, reflection_pad2d
-at::Tensor& reflectionPad2d(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out);
+at::Tensor& reflection_pad2d(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out);
 
 // reflection_pad2d_backward.grad_input, reflection_pad2d_backward
-at::Tensor& reflectionPad2dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding,
-                                    at::Tensor& grad_input);
+at::Tensor& reflection_pad2d_backward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding,
+                                      at::Tensor& grad_input);
 
 // remainder.Scalar_Tensor
-at::Tensor remainderScalarTensor(const at::Scalar& self, const at::Tensor& other);
+at::Tensor remainder_scalar_tensor(const at::Scalar& self, const at::Tensor& other);
 
 // repeat_interleave.Tensor
-at::Tensor repeatInterleaveTensor(const at::Tensor& repeats, std::optional<int64_t> output_size);
+at::Tensor repeat_interleave_tensor(const at::Tensor& repeats, std::optional<int64_t> output_size);
 
 // replication_pad2d_backward.grad_input, replication_pad2d_backward
-at::Tensor& replicationPad2dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding,
-                                     at::Tensor& grad_input);
+at::Tensor& replication_pad2d_backward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding,
+                                       at::Tensor& grad_input);
 
 // replication_pad3d_backward.grad_input, replication_pad3d_backward
-at::Tensor& replicationPad3dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding,
-                                     at::Tensor& grad_input);
+at::Tensor& replication_pad3d_backward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding,
+                                       at::Tensor& grad_input);
 
 // roll
 at::Tensor roll(const at::Tensor& self, at::IntArrayRef shifts, at::IntArrayRef dims);
 
 // rsub.Tensor
-at::Tensor rsubTensor(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha);
+at::Tensor rsub_tensor(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha);
 
 // searchsorted.Scalar, searchsorted.Scalar_out
-at::Tensor searchsortedScalar(const at::Tensor& sorted_sequence, const at::Scalar& self, bool out_int32, bool right,
-                              std::optional<std::string_view> side, const std::optional<at::Tensor>& sorter);
+at::Tensor searchsorted_scalar(const at::Tensor& sorted_sequence, const at::Scalar& self, bool out_int32, bool right,
+                               std::optional<std::string_view> side, const std::optional<at::Tensor>& sorter);
 
 // searchsorted.Tensor, searchsorted.Tensor_out
-at::Tensor searchsortedTensor(const at::Tensor& sorted_sequence, const at::Tensor& self, bool out_int32, bool right,
-                              std::optional<std::string_view> side, const std::optional<at::Tensor>& sorter);
+at::Tensor searchsorted_tensor(const at::Tensor& sorted_sequence, const at::Tensor& self, bool out_int32, bool right,
+                               std::optional<std::string_view> side, const std::optional<at::Tensor>& sorter);
 
 // slow_conv3d_forward, slow_conv3d_forward.output
-at::Tensor slowConv3dForward(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
-                             const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding);
+at::Tensor slow_conv3d_forward(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                               const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding);
 
 // slow_conv_dilated2d
-at::Tensor dilatedConvolution(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
-                              const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
-                              at::IntArrayRef dilation);
+at::Tensor dilated_convolution(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                               const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
+                               at::IntArrayRef dilation);
 
 // slow_conv_dilated3d
-at::Tensor dilatedConvolution(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
-                              const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
-                              at::IntArrayRef dilation);
+at::Tensor dilated_convolution(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                               const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
+                               at::IntArrayRef dilation);
 
 // slow_conv_transpose3d, slow_conv_transpose3d.out
-at::Tensor slowConvTranspose3d(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
-                               const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
-                               at::IntArrayRef output_padding, at::IntArrayRef dilation);
+at::Tensor slow_conv_transpose3d(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
+                                 const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
+                                 at::IntArrayRef output_padding, at::IntArrayRef dilation);
 
 // smooth_l1_loss_backward.grad_input
-at::Tensor& smoothL1LossBackward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                                 int64_t reduction, double beta, at::Tensor& grad_input);
+at::Tensor& smooth_l1_loss_backward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                                    int64_t reduction, double beta, at::Tensor& grad_input);
 
 // std.correction, std.correction_out
-at::Tensor stdCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
-                         const std::optional<at::Scalar>& correction, bool keepdim);
+at::Tensor std_correction(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                          const std::optional<at::Scalar>& correction, bool keepdim);
 
 // std_mean.correction
-std::tuple<at::Tensor, at::Tensor> stdMeanCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
-                                                     const std::optional<at::Scalar>& correction, bool keepdim);
+std::tuple<at::Tensor, at::Tensor> std_mean_correction(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                                                       const std::optional<at::Scalar>& correction, bool keepdim);
 
 // take, take.out
 at::Tensor take(const at::Tensor& self, const at::Tensor& index);
@@ -775,42 +781,42 @@ at::Tensor take(const at::Tensor& self, const at::Tensor& index);
 at::Tensor trace(const at::Tensor& self);
 
 // tril_indices
-at::Tensor trilIndices(int64_t row, int64_t col, int64_t offset, std::optional<at::ScalarType> dtype,
-                       std::optional<at::Layout> layout, std::optional<at::Device> device,
-                       std::optional<bool> pin_memory);
+at::Tensor tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<at::ScalarType> dtype,
+                        std::optional<at::Layout> layout, std::optional<at::Device> device,
+                        std::optional<bool> pin_memory);
 
 // triu_indices
-at::Tensor triuIndices(int64_t row, int64_t col, int64_t offset, std::optional<at::ScalarType> dtype,
-                       std::optional<at::Layout> layout, std::optional<at::Device> device,
-                       std::optional<bool> pin_memory);
+at::Tensor triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<at::ScalarType> dtype,
+                        std::optional<at::Layout> layout, std::optional<at::Device> device,
+                        std::optional<bool> pin_memory);
 
 // unfold_backward
-at::Tensor unfoldBackward(const at::Tensor& grad_in, at::IntArrayRef input_sizes, int64_t dim, int64_t size,
-                          int64_t step);
+at::Tensor unfold_backward(const at::Tensor& grad_in, at::IntArrayRef input_sizes, int64_t dim, int64_t size,
+                           int64_t step);
 
 // uniform_
-at::Tensor& uniformInplace(at::Tensor& self, double from, double to, std::optional<at::Generator> generator);
+at::Tensor& uniform_inplace(at::Tensor& self, double from, double to, std::optional<at::Generator> generator);
 
 // unique_dim
-std::tuple<at::Tensor, at::Tensor, at::Tensor> uniqueDim(const at::Tensor& self, int64_t dim, bool sorted,
-                                                         bool return_inverse, bool return_counts);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> unique_dim(const at::Tensor& self, int64_t dim, bool sorted,
+                                                          bool return_inverse, bool return_counts);
 
 // var.correction, var.correction_out
-at::Tensor varCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
-                         const std::optional<at::Scalar>& correction, bool keepdim);
+at::Tensor var_correction(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                          const std::optional<at::Scalar>& correction, bool keepdim);
 
 // var_mean.correction
-std::tuple<at::Tensor, at::Tensor> varMeanCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
-                                                     const std::optional<at::Scalar>& correction, bool keepdim);
+std::tuple<at::Tensor, at::Tensor> var_mean_correction(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                                                       const std::optional<at::Scalar>& correction, bool keepdim);
 
 // vdot
 at::Tensor vdot(const at::Tensor& self, const at::Tensor& other);
 
 // where.self_out, where.self
-at::Tensor& whereSelf(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other, at::Tensor& out);
+at::Tensor& where_self(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other, at::Tensor& out);
 
 // zero_
-at::Tensor& zeroInplace(at::Tensor& self);
+at::Tensor& zero_inplace(at::Tensor& self);
 
 // addmv.out: fills its outputs
 void addmv(at::Tensor& out, const at::Tensor& self, const at::Tensor& mat, const at::Tensor& vec,
@@ -830,25 +836,25 @@ void baddbmm(at::Tensor& out, const at::Tensor& self, const at::Tensor& batch1, 
              const at::Scalar& beta, const at::Scalar& alpha);
 
 // bitwise_left_shift.Tensor_out: fills its outputs
-void bitwiseLeftShiftTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+void bitwise_left_shift_tensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 // bitwise_right_shift.Tensor_out: fills its outputs
-void bitwiseRightShiftTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+void bitwise_right_shift_tensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 // bitwise_xor.Tensor_out: fills its outputs
-void bitwiseXorTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+void bitwise_xor_tensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 // copysign.out: fills its outputs
-void copysignTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+void copysign_tensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 // elu.out: fills its outputs
 void elu(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& alpha, const at::Scalar& scale,
          const at::Scalar& input_scale);
 
 // elu_backward.grad_input: fills its outputs
-void eluBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output, const at::Scalar& alpha,
-                 const at::Scalar& scale, const at::Scalar& input_scale, bool is_result,
-                 const at::Tensor& self_or_result);
+void elu_backward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output, const at::Scalar& alpha,
+                  const at::Scalar& scale, const at::Scalar& input_scale, bool is_result,
+                  const at::Tensor& self_or_result);
 
 // exp2.out: fills its outputs
 void exp2(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
@@ -860,7 +866,7 @@ void fmax(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at
 void fmin(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 // fmod.Tensor_out: fills its outputs
-void fmodTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+void fmod_tensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 // frac.out: fills its outputs
 void frac(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
@@ -872,15 +878,15 @@ void glu(at::Tensor& out, at::ScalarType type, const at::Tensor& self, int64_t d
 void hardshrink(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& lambd);
 
 // hardshrink_backward.grad_input: fills its outputs
-void hardshrinkBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_out, const at::Tensor& self,
-                        const at::Scalar& lambd);
+void hardshrink_backward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_out,
+                         const at::Tensor& self, const at::Scalar& lambd);
 
 // hardsigmoid.out: fills its outputs
 void hardsigmoid(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 
 // hardsigmoid_backward.grad_input: fills its outputs
-void hardsigmoidBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
-                         const at::Tensor& self);
+void hardsigmoid_backward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
+                          const at::Tensor& self);
 
 // heaviside.out: fills its outputs
 void heaviside(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& values);
@@ -889,27 +895,28 @@ void heaviside(at::Tensor& out, at::ScalarType type, const at::Tensor& self, con
 void hypot(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 // index.Tensor_out: fills its outputs
-void indexTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self,
-                 const c10::List<std::optional<at::Tensor>>& indices);
+void index_tensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self,
+                  const c10::List<std::optional<at::Tensor>>& indices);
 
 // index_add.out: fills its outputs
-void indexAdd(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,
-              const at::Scalar& alpha);
+void index_add(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,
+               const at::Scalar& alpha);
 
 // index_copy.out: fills its outputs
-void indexCopy(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source);
+void index_copy(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
+                const at::Tensor& source);
 
 // isin.Scalar_Tensor_out: fills its outputs
-void isinScalarTensor(at::Tensor& out, const at::Scalar& element, const at::Tensor& test_elements, bool assume_unique,
-                      bool invert);
+void isin_scalar_tensor(at::Tensor& out, const at::Scalar& element, const at::Tensor& test_elements, bool assume_unique,
+                        bool invert);
 
 // isin.Tensor_Scalar_out: fills its outputs
-void isinTensorScalar(at::Tensor& out, const at::Tensor& elements, const at::Scalar& test_element, bool assume_unique,
-                      bool invert);
+void isin_tensor_scalar(at::Tensor& out, const at::Tensor& elements, const at::Scalar& test_element, bool assume_unique,
+                        bool invert);
 
 // isin.Tensor_Tensor_out: fills its outputs
-void isinTensorTensor(at::Tensor& out, const at::Tensor& elements, const at::Tensor& test_elements, bool assume_unique,
-                      bool invert);
+void isin_tensor_tensor(at::Tensor& out, const at::Tensor& elements, const at::Tensor& test_elements,
+                        bool assume_unique, bool invert);
 
 // isneginf.out: fills its outputs
 void isneginf(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
@@ -918,11 +925,11 @@ void isneginf(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 void isposinf(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 
 // linalg_cross.out: fills its outputs
-void linalgCross(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, int64_t dim);
+void linalg_cross(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, int64_t dim);
 
 // linalg_lu_solve.out: fills its outputs
-void linalgLuSolve(at::Tensor& out, const at::Tensor& LU, const at::Tensor& pivots, const at::Tensor& B, bool left,
-                   bool adjoint);
+void linalg_lu_solve(at::Tensor& out, const at::Tensor& LU, const at::Tensor& pivots, const at::Tensor& B, bool left,
+                     bool adjoint);
 
 // logaddexp.out: fills its outputs
 void logaddexp(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
@@ -931,43 +938,44 @@ void logaddexp(at::Tensor& out, at::ScalarType type, const at::Tensor& self, con
 void logaddexp2(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 // logit_backward.grad_input: fills its outputs
-void logitBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output, const at::Tensor& self,
-                   std::optional<double> eps);
+void logit_backward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output, const at::Tensor& self,
+                    std::optional<double> eps);
 
 // mish.out: fills its outputs
 void mish(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 
 // mse_loss.out: fills its outputs
-void mseLoss(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target, int64_t reduction);
+void mse_loss(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target,
+              int64_t reduction);
 
 // norm.dtype_out: fills its outputs
-void normScalarOptDimDtype(at::Tensor& out, const at::Tensor& self, const std::optional<at::Scalar>& p,
-                           at::IntArrayRef dim, bool keepdim, at::ScalarType dtype);
+void norm_scalar_opt_dim_dtype(at::Tensor& out, const at::Tensor& self, const std::optional<at::Scalar>& p,
+                               at::IntArrayRef dim, bool keepdim, at::ScalarType dtype);
 
 // pow.Tensor_Scalar_out: fills its outputs
-void powTensorScalar(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& exponent);
+void pow_tensor_scalar(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& exponent);
 
 // reflection_pad1d_backward.grad_input: fills its outputs
-void reflectionPad1dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
-                             at::IntArrayRef padding);
+void reflection_pad1d_backward(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
+                               at::IntArrayRef padding);
 
 // reflection_pad3d_backward.grad_input: fills its outputs
-void reflectionPad3dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
-                             at::IntArrayRef padding);
+void reflection_pad3d_backward(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
+                               at::IntArrayRef padding);
 
 // replication_pad1d_backward.grad_input: fills its outputs
-void replicationPad1dBackward(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
-                              at::IntArrayRef padding);
+void replication_pad1d_backward(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self,
+                                at::IntArrayRef padding);
 
 // round.decimals_out: fills its outputs
-void roundDecimals(at::Tensor& out, at::ScalarType type, const at::Tensor& self, int64_t decimals);
+void round_decimals(at::Tensor& out, at::ScalarType type, const at::Tensor& self, int64_t decimals);
 
 // round.out: fills its outputs
 void round(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 
 // scatter_reduce.two_out: fills its outputs
-void scatterReduceTwo(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
-                      const at::Tensor& src, std::string_view reduce, bool include_self);
+void scatter_reduce_two(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
+                        const at::Tensor& src, std::string_view reduce, bool include_self);
 
 // signbit.out: fills its outputs
 void signbit(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
@@ -976,40 +984,40 @@ void signbit(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 void sinc(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 
 // slow_conv_transpose2d.out: fills its outputs
-void slowConvTranspose2d(at::Tensor& out, const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
-                         const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
-                         at::IntArrayRef output_padding, at::IntArrayRef dilation);
+void slow_conv_transpose2d(at::Tensor& out, const at::Tensor& self, const at::Tensor& weight,
+                           at::IntArrayRef kernel_size, const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
+                           at::IntArrayRef padding, at::IntArrayRef output_padding, at::IntArrayRef dilation);
 
 // smooth_l1_loss.out: fills its outputs
-void smoothL1Loss(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target,
-                  int64_t reduction, double beta);
+void smooth_l1_loss(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& target,
+                    int64_t reduction, double beta);
 
 // softplus.out: fills its outputs
 void softplus(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& beta,
               const at::Scalar& threshold);
 
 // softplus_backward.grad_input: fills its outputs
-void softplusBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
-                      const at::Tensor& self, const at::Scalar& beta, const at::Scalar& threshold);
+void softplus_backward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
+                       const at::Tensor& self, const at::Scalar& beta, const at::Scalar& threshold);
 
 // softshrink.out: fills its outputs
 void softshrink(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& lambd);
 
 // softshrink_backward.grad_input: fills its outputs
-void softshrinkBackward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
-                        const at::Tensor& self, const at::Scalar& lambd);
+void softshrink_backward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
+                         const at::Tensor& self, const at::Scalar& lambd);
 
 // special_entr.out: fills its outputs
-void specialEntr(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
+void special_entr(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 
 // special_xlog1py.out: fills its outputs
-void specialXlog1py(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+void special_xlog1py(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 // trunc.out: fills its outputs
 void trunc(at::Tensor& out, at::ScalarType type, const at::Tensor& self);
 
 // xlogy.OutTensor: fills its outputs
-void xlogyTensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
+void xlogy_tensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other);
 
 }  // namespace diopigen::backend::kernels
 

@@ -24,7 +24,7 @@ namespace {
 
 // conj_physical.out: diopiConj.
 at::Tensor& conj_physical_out(const at::Tensor& self, at::Tensor& out) {
-    const at::ScalarType type = shapeElementwise(out, {&self});
+    const at::ScalarType type = shape_elementwise(out, {&self});
     Call call(out);
     Output out_written(out, type);
     const Input self_read(call, self, type);
@@ -35,7 +35,7 @@ at::Tensor& conj_physical_out(const at::Tensor& self, at::Tensor& out) {
 
 // hardswish, hardswish_, hardswish.out: diopiHardswish.
 at::Tensor& hardswish_out(const at::Tensor& self, at::Tensor& out) {
-    const at::ScalarType type = shapeElementwise(out, {&self});
+    const at::ScalarType type = shape_elementwise(out, {&self});
     Call call(out);
     Output out_written(out, type);
     const Input self_read(call, self, type, kFloating);
@@ -57,7 +57,7 @@ at::Tensor& hardswish_(at::Tensor& self) {
 
 // hardswish_backward: diopiHardswishBackward.
 at::Tensor& hardswish_backward_out(const at::Tensor& grad_output, const at::Tensor& self, at::Tensor& out) {
-    const at::ScalarType type = shapeElementwise(out, {&grad_output, &self});
+    const at::ScalarType type = shape_elementwise(out, {&grad_output, &self});
     Call call(out);
     Output out_written(out, type);
     const Input grad_output_read(call, grad_output, type, kFloating, out.sizes());
@@ -76,7 +76,7 @@ at::Tensor hardswish_backward(const at::Tensor& grad_output, const at::Tensor& s
 // hardtanh_backward, hardtanh_backward.grad_input: diopiHardtanhBackward.
 at::Tensor& hardtanh_backward_grad_input(const at::Tensor& grad_output, const at::Tensor& self,
                                          const at::Scalar& min_val, const at::Scalar& max_val, at::Tensor& grad_input) {
-    const at::ScalarType type = shapeElementwise(grad_input, {&grad_output, &self});
+    const at::ScalarType type = shape_elementwise(grad_input, {&grad_output, &self});
     Call call(grad_input);
     Output grad_input_written(grad_input, type);
     const Input grad_output_read(call, grad_output, type, kFloating, grad_input.sizes());
@@ -96,7 +96,7 @@ at::Tensor hardtanh_backward(const at::Tensor& grad_output, const at::Tensor& se
 
 // isnan: diopiIsNan.
 at::Tensor& isnan_out(const at::Tensor& self, at::Tensor& out) {
-    const at::ScalarType type = shapeElementwise(out, {&self}, Promotion::boolean);
+    const at::ScalarType type = shape_elementwise(out, {&self}, Promotion::kBoolean);
     Call call(out);
     Output out_written(out, at::kBool);
     const Input self_read(call, self, type);
@@ -113,7 +113,7 @@ at::Tensor isnan(const at::Tensor& self) {
 
 // logical_and.out: diopiLogicalAnd.
 at::Tensor& logical_and_out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    const at::ScalarType type = shapeElementwise(out, {&self, &other}, Promotion::boolean);
+    const at::ScalarType type = shape_elementwise(out, {&self, &other}, Promotion::kBoolean);
     Call call(out);
     Output out_written(out, at::kBool);
     const Input self_read(call, self, type);
@@ -125,7 +125,7 @@ at::Tensor& logical_and_out(const at::Tensor& self, const at::Tensor& other, at:
 
 // logical_not.out: diopiLogicalNot.
 at::Tensor& logical_not_out(const at::Tensor& self, at::Tensor& out) {
-    const at::ScalarType type = shapeElementwise(out, {&self}, Promotion::boolean);
+    const at::ScalarType type = shape_elementwise(out, {&self}, Promotion::kBoolean);
     Call call(out);
     Output out_written(out, at::kBool);
     const Input self_read(call, self, type);
@@ -136,7 +136,7 @@ at::Tensor& logical_not_out(const at::Tensor& self, at::Tensor& out) {
 
 // logical_or.out: diopiLogicalOr.
 at::Tensor& logical_or_out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    const at::ScalarType type = shapeElementwise(out, {&self, &other}, Promotion::boolean);
+    const at::ScalarType type = shape_elementwise(out, {&self, &other}, Promotion::kBoolean);
     Call call(out);
     Output out_written(out, at::kBool);
     const Input self_read(call, self, type);
@@ -148,7 +148,7 @@ at::Tensor& logical_or_out(const at::Tensor& self, const at::Tensor& other, at::
 
 // relu, relu_: diopiRelu.
 at::Tensor& relu_out(const at::Tensor& self, at::Tensor& out) {
-    const at::ScalarType type = shapeElementwise(out, {&self});
+    const at::ScalarType type = shape_elementwise(out, {&self});
     Call call(out);
     Output out_written(out, type);
     const Input self_read(call, self, type, kNumber);
@@ -168,9 +168,7 @@ at::Tensor& relu_(at::Tensor& self) {
     return self;
 }
 
-}  // namespace
-
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+const KernelLibrary kRuled(c10::DispatchKey::PrivateUse1, [](KernelLibrary& library) {
     implement<at::_ops::conj_physical_out, &conj_physical_out>(library);
     implement<at::_ops::hardswish, &hardswish>(library);
     implement<at::_ops::hardswish_out, &hardswish_out>(library);
@@ -184,6 +182,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::logical_or_out, &logical_or_out>(library);
     implement<at::_ops::relu, &relu>(library);
     implement<at::_ops::relu_, &relu_>(library);
-}
+});
+
+}  // namespace
 
 }  // namespace diopigen::backend

@@ -188,7 +188,7 @@ at::Tensor functional(const at::Tensor& self, int64_t dim, bool half_to_float) {
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, bool half_to_float, at::Tensor& out) {
-    Shaped<at::meta::structured__log_softmax, 1> op(Form::out, out);
+    Shaped<at::meta::structured__log_softmax, 1> op(Form::kOut, out);
     op.meta(self, dim, half_to_float);
     run(op.output(0), self, dim, half_to_float);
     return out;
@@ -204,7 +204,7 @@ void run(at::Tensor& out, const at::Tensor& grad_output, const at::Tensor& outpu
     Call call(out);
     Output out_written(out);
     const Input grad_output_read(call, grad_output, out.scalar_type(), kFloating);
-    requireSameDtype(grad_output, output);
+    require_same_dtype(grad_output, output);
     const Input output_read(call, output, out.scalar_type());
     call("diopiLogSoftmaxBackward", diopiLogSoftmaxBackward, out_written, grad_output_read, output_read, dim);
     out_written.finish();
@@ -220,7 +220,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& output, i
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& output, int64_t dim, at::ScalarType input_dtype,
                 at::Tensor& out) {
-    Shaped<at::meta::structured__log_softmax_backward_data, 1> op(Form::out, out);
+    Shaped<at::meta::structured__log_softmax_backward_data, 1> op(Form::kOut, out);
     op.meta(grad_output, output, dim, input_dtype);
     run(op.output(0), grad_output, output, dim, input_dtype);
     return out;
@@ -247,7 +247,7 @@ at::Tensor functional(const at::Tensor& self, int64_t dim, bool half_to_float) {
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, bool half_to_float, at::Tensor& out) {
-    Shaped<at::meta::structured__softmax, 1> op(Form::out, out);
+    Shaped<at::meta::structured__softmax, 1> op(Form::kOut, out);
     op.meta(self, dim, half_to_float);
     run(op.output(0), self, dim, half_to_float);
     return out;
@@ -263,7 +263,7 @@ void run(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor
     Call call(grad_input);
     Output grad_input_written(grad_input);
     const Input grad_output_read(call, grad_output, grad_input.scalar_type(), kFloating);
-    requireSameDtype(grad_output, output);
+    require_same_dtype(grad_output, output);
     const Input output_read(call, output, grad_input.scalar_type());
     call("diopiSoftmaxBackward", diopiSoftmaxBackward, grad_input_written, grad_output_read, output_read, dim);
     grad_input_written.finish();
@@ -279,7 +279,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& output, i
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& output, int64_t dim, at::ScalarType input_dtype,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured__softmax_backward_data, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured__softmax_backward_data, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, output, dim, input_dtype);
     run(op.output(0), grad_output, output, dim, input_dtype);
     return grad_input;
@@ -293,7 +293,7 @@ namespace adaptive_max_pool2d {
 void run(at::Tensor& out, at::Tensor& indices, const at::Tensor& self, at::IntArrayRef output_size) {
     Call call(out);
     Output out_written(out);
-    Output indices_written(indices, kInt64, scalarTypeOf(diopi_dtype_int64));
+    Output indices_written(indices, kInt64, scalar_type_of(diopi_dtype_int64));
     const Input self_read(call, self, out.scalar_type(), kFloating);
     call("diopiAdaptiveMaxPool2dWithIndices", diopiAdaptiveMaxPool2dWithIndices, out_written, indices_written,
          self_read, Repeated<2>(output_size));
@@ -310,7 +310,7 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, at::IntArr
 
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out,
                                          at::Tensor& indices) {
-    Shaped<at::meta::structured_adaptive_max_pool2d, 2> op(Form::out, out, indices);
+    Shaped<at::meta::structured_adaptive_max_pool2d, 2> op(Form::kOut, out, indices);
     op.meta(self, output_size);
     run(op.output(0), op.output(1), self, output_size);
     return std::tie(out, indices);
@@ -324,7 +324,7 @@ namespace adaptive_max_pool2d_backward {
 void run(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& indices) {
     Call call(grad_input);
     Output grad_input_written(grad_input);
-    requireSameDtype(self, grad_output);
+    require_same_dtype(self, grad_output);
     const Input grad_output_read(call, grad_output);
     const Input self_read(call, self, grad_input.scalar_type(), kFloating);
     const Input indices_read(call, indices, kInt64);
@@ -342,7 +342,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, con
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& indices,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured_adaptive_max_pool2d_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_adaptive_max_pool2d_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, self, indices);
     run(op.output(0), grad_output, self, indices);
     return grad_input;
@@ -356,7 +356,7 @@ namespace adaptive_max_pool3d {
 void run(at::Tensor& out, at::Tensor& indices, const at::Tensor& self, at::IntArrayRef output_size) {
     Call call(out);
     Output out_written(out);
-    Output indices_written(indices, kInt64, scalarTypeOf(diopi_dtype_int64));
+    Output indices_written(indices, kInt64, scalar_type_of(diopi_dtype_int64));
     const Input self_read(call, self, out.scalar_type(), kFloating);
     call("diopiAdaptiveMaxPool3dWithIndices", diopiAdaptiveMaxPool3dWithIndices, out_written, indices_written,
          self_read, Repeated<3>(output_size));
@@ -373,7 +373,7 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, at::IntArr
 
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out,
                                          at::Tensor& indices) {
-    Shaped<at::meta::structured_adaptive_max_pool3d, 2> op(Form::out, out, indices);
+    Shaped<at::meta::structured_adaptive_max_pool3d, 2> op(Form::kOut, out, indices);
     op.meta(self, output_size);
     run(op.output(0), op.output(1), self, output_size);
     return std::tie(out, indices);
@@ -387,7 +387,7 @@ namespace adaptive_max_pool3d_backward {
 void run(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& indices) {
     Call call(grad_input);
     Output grad_input_written(grad_input);
-    requireSameDtype(self, grad_output);
+    require_same_dtype(self, grad_output);
     const Input grad_output_read(call, grad_output);
     const Input self_read(call, self, grad_input.scalar_type(), kFloating);
     const Input indices_read(call, indices, kInt64);
@@ -405,7 +405,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, con
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& indices,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured_adaptive_max_pool3d_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_adaptive_max_pool3d_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, self, indices);
     run(op.output(0), grad_output, self, indices);
     return grad_input;
@@ -420,10 +420,10 @@ void run(at::Tensor& out, const at::Tensor& self, const at::Tensor& mat1, const 
          const at::Scalar& beta, const at::Scalar& alpha) {
     Call call(out);
     Output out_written(out);
-    requireSameDtype(mat1, self);
+    require_same_dtype(mat1, self);
     const Input self_read(call, self);
     const Input mat1_read(call, mat1, out.scalar_type(), kNumber | kComplex);
-    requireSameDtype(mat1, mat2);
+    require_same_dtype(mat1, mat2);
     const Input mat2_read(call, mat2, out.scalar_type());
     call("diopiAddmm", diopiAddmm, out_written, self_read, mat1_read, mat2_read,
          Number(beta, at::toOpMathType(out.scalar_type())), Number(alpha, at::toOpMathType(out.scalar_type())));
@@ -440,7 +440,7 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& mat1, const at::
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2, const at::Scalar& beta,
                     const at::Scalar& alpha) {
-    Shaped<at::meta::structured_addmm, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_addmm, 1> op(Form::kInplace, self);
     op.meta(self, mat1, mat2, beta, alpha);
     run(op.output(0), self, mat1, mat2, beta, alpha);
     return self;
@@ -448,7 +448,7 @@ at::Tensor& inplace(at::Tensor& self, const at::Tensor& mat1, const at::Tensor& 
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2, const at::Scalar& beta,
                 const at::Scalar& alpha, at::Tensor& out) {
-    Shaped<at::meta::structured_addmm, 1> op(Form::out, out);
+    Shaped<at::meta::structured_addmm, 1> op(Form::kOut, out);
     op.meta(self, mat1, mat2, beta, alpha);
     run(op.output(0), self, mat1, mat2, beta, alpha);
     return out;
@@ -469,7 +469,7 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& mat, const at::T
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& mat, const at::Tensor& vec, const at::Scalar& beta,
                     const at::Scalar& alpha) {
-    Shaped<at::meta::structured_addmv, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_addmv, 1> op(Form::kInplace, self);
     op.meta(self, mat, vec, beta, alpha);
     kernels::addmv(op.output(0), self, mat, vec, beta, alpha);
     return self;
@@ -477,7 +477,7 @@ at::Tensor& inplace(at::Tensor& self, const at::Tensor& mat, const at::Tensor& v
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& mat, const at::Tensor& vec, const at::Scalar& beta,
                 const at::Scalar& alpha, at::Tensor& out) {
-    Shaped<at::meta::structured_addmv, 1> op(Form::out, out);
+    Shaped<at::meta::structured_addmv, 1> op(Form::kOut, out);
     op.meta(self, mat, vec, beta, alpha);
     kernels::addmv(op.output(0), self, mat, vec, beta, alpha);
     return out;
@@ -490,7 +490,7 @@ namespace all {
 
 void run(at::Tensor& out, const at::Tensor& self) {
     Call call(out);
-    Output out_written(out, kBool | kUint8, scalarTypeOf(diopi_dtype_bool));
+    Output out_written(out, kBool | kUint8, scalar_type_of(diopi_dtype_bool));
     const Input self_read(call, self);
     call("diopiAll", diopiAll, out_written, self_read, nullptr);
     out_written.finish();
@@ -504,7 +504,7 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_all, 1> op(Form::out, out);
+    Shaped<at::meta::structured_all, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), self);
     return out;
@@ -517,7 +517,7 @@ namespace all_dim {
 
 void run(at::Tensor& out, const at::Tensor& self, int64_t dim, bool keepdim) {
     Call call(out);
-    Output out_written(out, kBool | kUint8, scalarTypeOf(diopi_dtype_bool));
+    Output out_written(out, kBool | kUint8, scalar_type_of(diopi_dtype_bool));
     const Input self_read(call, self);
     call("diopiAll", diopiAll, out_written, self_read, Optional<int64_t>(std::make_optional(dim)));
     out_written.finish();
@@ -531,7 +531,7 @@ at::Tensor functional(const at::Tensor& self, int64_t dim, bool keepdim) {
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& out) {
-    Shaped<at::meta::structured_all_dim, 1> op(Form::out, out);
+    Shaped<at::meta::structured_all_dim, 1> op(Form::kOut, out);
     op.meta(self, dim, keepdim);
     run(op.output(0), self, dim, keepdim);
     return out;
@@ -558,7 +558,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef dim, bool keepdim)
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef dim, bool keepdim, at::Tensor& out) {
-    Shaped<at::meta::structured_amax, 1> op(Form::out, out);
+    Shaped<at::meta::structured_amax, 1> op(Form::kOut, out);
     op.meta(self, dim, keepdim);
     run(op.output(0), self, dim, keepdim);
     return out;
@@ -577,7 +577,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef dim, bool keepdim)
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef dim, bool keepdim, at::Tensor& out) {
-    Shaped<at::meta::structured_amin, 1> op(Form::out, out);
+    Shaped<at::meta::structured_amin, 1> op(Form::kOut, out);
     op.meta(self, dim, keepdim);
     kernels::amin(op.output(0), self, dim, keepdim);
     return out;
@@ -597,7 +597,7 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, std::optio
 
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, std::optional<int64_t> dim, bool keepdim,
                                          at::Tensor& min, at::Tensor& max) {
-    Shaped<at::meta::structured_aminmax, 2> op(Form::out, min, max);
+    Shaped<at::meta::structured_aminmax, 2> op(Form::kOut, min, max);
     op.meta(self, dim, keepdim);
     kernels::aminmax(op.output(0), op.output(1), self, dim, keepdim);
     return std::tie(min, max);
@@ -610,7 +610,7 @@ namespace any {
 
 void run(at::Tensor& out, const at::Tensor& self) {
     Call call(out);
-    Output out_written(out, kBool | kUint8, scalarTypeOf(diopi_dtype_bool));
+    Output out_written(out, kBool | kUint8, scalar_type_of(diopi_dtype_bool));
     const Input self_read(call, self);
     call("diopiAny", diopiAny, out_written, self_read, nullptr);
     out_written.finish();
@@ -624,7 +624,7 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_any, 1> op(Form::out, out);
+    Shaped<at::meta::structured_any, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), self);
     return out;
@@ -637,7 +637,7 @@ namespace any_dim {
 
 void run(at::Tensor& out, const at::Tensor& self, int64_t dim, bool keepdim) {
     Call call(out);
-    Output out_written(out, kBool | kUint8, scalarTypeOf(diopi_dtype_bool));
+    Output out_written(out, kBool | kUint8, scalar_type_of(diopi_dtype_bool));
     const Input self_read(call, self);
     call("diopiAny", diopiAny, out_written, self_read, Optional<int64_t>(std::make_optional(dim)));
     out_written.finish();
@@ -651,7 +651,7 @@ at::Tensor functional(const at::Tensor& self, int64_t dim, bool keepdim) {
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& out) {
-    Shaped<at::meta::structured_any_dim, 1> op(Form::out, out);
+    Shaped<at::meta::structured_any_dim, 1> op(Form::kOut, out);
     op.meta(self, dim, keepdim);
     run(op.output(0), self, dim, keepdim);
     return out;
@@ -664,7 +664,7 @@ namespace argmax {
 
 void run(at::Tensor& out, const at::Tensor& self, std::optional<int64_t> dim, bool keepdim) {
     Call call(out);
-    Output out_written(out, kInt64 | kInt32, scalarTypeOf(diopi_dtype_int32));
+    Output out_written(out, kInt64 | kInt32, scalar_type_of(diopi_dtype_int32));
     const Input self_read(call, self, kNumber);
     call("diopiArgmax", diopiArgmax, out_written, self_read, Optional<int64_t>(dim), keepdim);
     out_written.finish();
@@ -678,7 +678,7 @@ at::Tensor functional(const at::Tensor& self, std::optional<int64_t> dim, bool k
 }
 
 at::Tensor& out(const at::Tensor& self, std::optional<int64_t> dim, bool keepdim, at::Tensor& out) {
-    Shaped<at::meta::structured_argmax, 1> op(Form::out, out);
+    Shaped<at::meta::structured_argmax, 1> op(Form::kOut, out);
     op.meta(self, dim, keepdim);
     run(op.output(0), self, dim, keepdim);
     return out;
@@ -691,7 +691,7 @@ namespace argmin {
 
 void run(at::Tensor& out, const at::Tensor& self, std::optional<int64_t> dim, bool keepdim) {
     Call call(out);
-    Output out_written(out, kInt64 | kInt32, scalarTypeOf(diopi_dtype_int32));
+    Output out_written(out, kInt64 | kInt32, scalar_type_of(diopi_dtype_int32));
     const Input self_read(call, self, kNumber);
     call("diopiArgmin", diopiArgmin, out_written, self_read, Optional<int64_t>(dim), keepdim);
     out_written.finish();
@@ -705,7 +705,7 @@ at::Tensor functional(const at::Tensor& self, std::optional<int64_t> dim, bool k
 }
 
 at::Tensor& out(const at::Tensor& self, std::optional<int64_t> dim, bool keepdim, at::Tensor& out) {
-    Shaped<at::meta::structured_argmin, 1> op(Form::out, out);
+    Shaped<at::meta::structured_argmin, 1> op(Form::kOut, out);
     op.meta(self, dim, keepdim);
     run(op.output(0), self, dim, keepdim);
     return out;
@@ -737,7 +737,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef kernel_size, at::I
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef stride, at::IntArrayRef padding,
                 bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override, at::Tensor& out) {
-    Shaped<at::meta::structured_avg_pool2d, 1> op(Form::out, out);
+    Shaped<at::meta::structured_avg_pool2d, 1> op(Form::kOut, out);
     op.meta(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     run(op.output(0), self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     return out;
@@ -753,7 +753,7 @@ void run(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor
          std::optional<int64_t> divisor_override) {
     Call call(grad_input);
     Output grad_input_written(grad_input);
-    requireSameDtype(self, grad_output);
+    require_same_dtype(self, grad_output);
     const Input grad_output_read(call, grad_output);
     const Input self_read(call, self, grad_input.scalar_type(), kFloating);
     call("diopiAvgPool2dBackward", diopiAvgPool2dBackward, grad_input_written, grad_output_read, self_read,
@@ -774,7 +774,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at:
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
                 at::IntArrayRef stride, at::IntArrayRef padding, bool ceil_mode, bool count_include_pad,
                 std::optional<int64_t> divisor_override, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_avg_pool2d_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_avg_pool2d_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     run(op.output(0), grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     return grad_input;
@@ -806,7 +806,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef kernel_size, at::I
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef stride, at::IntArrayRef padding,
                 bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override, at::Tensor& out) {
-    Shaped<at::meta::structured_avg_pool3d, 1> op(Form::out, out);
+    Shaped<at::meta::structured_avg_pool3d, 1> op(Form::kOut, out);
     op.meta(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     run(op.output(0), self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     return out;
@@ -822,7 +822,7 @@ void run(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor
          std::optional<int64_t> divisor_override) {
     Call call(grad_input);
     Output grad_input_written(grad_input);
-    requireSameDtype(self, grad_output);
+    require_same_dtype(self, grad_output);
     const Input grad_output_read(call, grad_output);
     const Input self_read(call, self, grad_input.scalar_type(), kFloating);
     call("diopiAvgPool3dBackward", diopiAvgPool3dBackward, grad_input_written, grad_output_read, self_read,
@@ -843,7 +843,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at:
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
                 at::IntArrayRef stride, at::IntArrayRef padding, bool ceil_mode, bool count_include_pad,
                 std::optional<int64_t> divisor_override, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_avg_pool3d_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_avg_pool3d_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     run(op.output(0), grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
     return grad_input;
@@ -864,7 +864,7 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& batch1, const at
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2, const at::Scalar& beta,
                     const at::Scalar& alpha) {
-    Shaped<at::meta::structured_baddbmm, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_baddbmm, 1> op(Form::kInplace, self);
     op.meta(self, batch1, batch2, beta, alpha);
     kernels::baddbmm(op.output(0), self, batch1, batch2, beta, alpha);
     return self;
@@ -872,7 +872,7 @@ at::Tensor& inplace(at::Tensor& self, const at::Tensor& batch1, const at::Tensor
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2, const at::Scalar& beta,
                 const at::Scalar& alpha, at::Tensor& out) {
-    Shaped<at::meta::structured_baddbmm, 1> op(Form::out, out);
+    Shaped<at::meta::structured_baddbmm, 1> op(Form::kOut, out);
     op.meta(self, batch1, batch2, beta, alpha);
     kernels::baddbmm(op.output(0), self, batch1, batch2, beta, alpha);
     return out;
@@ -887,7 +887,7 @@ void run(at::Tensor& out, const at::Tensor& self, const at::Tensor& mat2) {
     Call call(out);
     Output out_written(out);
     const Input self_read(call, self, out.scalar_type(), kNumber | kComplex);
-    requireSameDtype(self, mat2);
+    require_same_dtype(self, mat2);
     const Input mat2_read(call, mat2, out.scalar_type());
     call("diopiBmm", diopiBmm, out_written, self_read, mat2_read);
     out_written.finish();
@@ -901,7 +901,7 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& mat2) {
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& mat2, at::Tensor& out) {
-    Shaped<at::meta::structured_bmm, 1> op(Form::out, out);
+    Shaped<at::meta::structured_bmm, 1> op(Form::kOut, out);
     op.meta(self, mat2);
     run(op.output(0), self, mat2);
     return out;
@@ -928,7 +928,7 @@ at::Tensor functional(const at::ITensorListRef& tensors, int64_t dim) {
 }
 
 at::Tensor& out(const at::ITensorListRef& tensors, int64_t dim, at::Tensor& out) {
-    Shaped<at::meta::structured_cat, 1> op(Form::out, out);
+    Shaped<at::meta::structured_cat, 1> op(Form::kOut, out);
     op.meta(tensors, dim);
     run(op.output(0), tensors, dim);
     return out;
@@ -956,14 +956,14 @@ at::Tensor functional(const at::Tensor& self, int64_t dim, std::optional<at::Sca
 }
 
 at::Tensor& inplace(at::Tensor& self, int64_t dim, std::optional<at::ScalarType> dtype) {
-    Shaped<at::meta::structured_cumsum, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_cumsum, 1> op(Form::kInplace, self);
     op.meta(self, dim, dtype);
     run(op.output(0), self, dim, dtype);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, std::optional<at::ScalarType> dtype, at::Tensor& out) {
-    Shaped<at::meta::structured_cumsum, 1> op(Form::out, out);
+    Shaped<at::meta::structured_cumsum, 1> op(Form::kOut, out);
     op.meta(self, dim, dtype);
     run(op.output(0), self, dim, dtype);
     return out;
@@ -991,7 +991,7 @@ at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& ind
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, bool sparse_grad, at::Tensor& out) {
-    Shaped<at::meta::structured_gather, 1> op(Form::out, out);
+    Shaped<at::meta::structured_gather, 1> op(Form::kOut, out);
     op.meta(self, dim, index, sparse_grad);
     run(op.output(0), self, dim, index, sparse_grad);
     return out;
@@ -999,117 +999,117 @@ at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, bo
 
 }  // namespace gather
 
-// index_add, index_add_, index_add.out: kernels::indexAdd.
+// index_add, index_add_, index_add.out: kernels::index_add.
 namespace index_add {
 
 at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,
                       const at::Scalar& alpha) {
     Shaped<at::meta::structured_index_add, 1> op;
     op.meta(self, dim, index, source, alpha);
-    kernels::indexAdd(op.output(0), self, dim, index, source, alpha);
+    kernels::index_add(op.output(0), self, dim, index, source, alpha);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,
                     const at::Scalar& alpha) {
-    Shaped<at::meta::structured_index_add, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_index_add, 1> op(Form::kInplace, self);
     op.meta(self, dim, index, source, alpha);
-    kernels::indexAdd(op.output(0), self, dim, index, source, alpha);
+    kernels::index_add(op.output(0), self, dim, index, source, alpha);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,
                 const at::Scalar& alpha, at::Tensor& out) {
-    Shaped<at::meta::structured_index_add, 1> op(Form::out, out);
+    Shaped<at::meta::structured_index_add, 1> op(Form::kOut, out);
     op.meta(self, dim, index, source, alpha);
-    kernels::indexAdd(op.output(0), self, dim, index, source, alpha);
+    kernels::index_add(op.output(0), self, dim, index, source, alpha);
     return out;
 }
 
 }  // namespace index_add
 
-// index_copy, index_copy_, index_copy.out: kernels::indexCopy.
+// index_copy, index_copy_, index_copy.out: kernels::index_copy.
 namespace index_copy {
 
 at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source) {
     Shaped<at::meta::structured_index_copy, 1> op;
     op.meta(self, dim, index, source);
-    kernels::indexCopy(op.output(0), self, dim, index, source);
+    kernels::index_copy(op.output(0), self, dim, index, source);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source) {
-    Shaped<at::meta::structured_index_copy, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_index_copy, 1> op(Form::kInplace, self);
     op.meta(self, dim, index, source);
-    kernels::indexCopy(op.output(0), self, dim, index, source);
+    kernels::index_copy(op.output(0), self, dim, index, source);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_index_copy, 1> op(Form::out, out);
+    Shaped<at::meta::structured_index_copy, 1> op(Form::kOut, out);
     op.meta(self, dim, index, source);
-    kernels::indexCopy(op.output(0), self, dim, index, source);
+    kernels::index_copy(op.output(0), self, dim, index, source);
     return out;
 }
 
 }  // namespace index_copy
 
-// isin.Scalar_Tensor, isin.Scalar_Tensor_out: kernels::isinScalarTensor.
+// isin.Scalar_Tensor, isin.Scalar_Tensor_out: kernels::isin_scalar_tensor.
 namespace isin_Scalar_Tensor {
 
 at::Tensor functional(const at::Scalar& element, const at::Tensor& test_elements, bool assume_unique, bool invert) {
     Shaped<at::meta::structured_isin_Scalar_Tensor, 1> op;
     op.meta(element, test_elements, assume_unique, invert);
-    kernels::isinScalarTensor(op.output(0), element, test_elements, assume_unique, invert);
+    kernels::isin_scalar_tensor(op.output(0), element, test_elements, assume_unique, invert);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Scalar& element, const at::Tensor& test_elements, bool assume_unique, bool invert,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_isin_Scalar_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_isin_Scalar_Tensor, 1> op(Form::kOut, out);
     op.meta(element, test_elements, assume_unique, invert);
-    kernels::isinScalarTensor(op.output(0), element, test_elements, assume_unique, invert);
+    kernels::isin_scalar_tensor(op.output(0), element, test_elements, assume_unique, invert);
     return out;
 }
 
 }  // namespace isin_Scalar_Tensor
 
-// isin.Tensor_Scalar, isin.Tensor_Scalar_out: kernels::isinTensorScalar.
+// isin.Tensor_Scalar, isin.Tensor_Scalar_out: kernels::isin_tensor_scalar.
 namespace isin_Tensor_Scalar {
 
 at::Tensor functional(const at::Tensor& elements, const at::Scalar& test_element, bool assume_unique, bool invert) {
     Shaped<at::meta::structured_isin_Tensor_Scalar, 1> op;
     op.meta(elements, test_element, assume_unique, invert);
-    kernels::isinTensorScalar(op.output(0), elements, test_element, assume_unique, invert);
+    kernels::isin_tensor_scalar(op.output(0), elements, test_element, assume_unique, invert);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& elements, const at::Scalar& test_element, bool assume_unique, bool invert,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_isin_Tensor_Scalar, 1> op(Form::out, out);
+    Shaped<at::meta::structured_isin_Tensor_Scalar, 1> op(Form::kOut, out);
     op.meta(elements, test_element, assume_unique, invert);
-    kernels::isinTensorScalar(op.output(0), elements, test_element, assume_unique, invert);
+    kernels::isin_tensor_scalar(op.output(0), elements, test_element, assume_unique, invert);
     return out;
 }
 
 }  // namespace isin_Tensor_Scalar
 
-// isin.Tensor_Tensor, isin.Tensor_Tensor_out: kernels::isinTensorTensor.
+// isin.Tensor_Tensor, isin.Tensor_Tensor_out: kernels::isin_tensor_tensor.
 namespace isin_Tensor_Tensor {
 
 at::Tensor functional(const at::Tensor& elements, const at::Tensor& test_elements, bool assume_unique, bool invert) {
     Shaped<at::meta::structured_isin_Tensor_Tensor, 1> op;
     op.meta(elements, test_elements, assume_unique, invert);
-    kernels::isinTensorTensor(op.output(0), elements, test_elements, assume_unique, invert);
+    kernels::isin_tensor_tensor(op.output(0), elements, test_elements, assume_unique, invert);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& elements, const at::Tensor& test_elements, bool assume_unique, bool invert,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_isin_Tensor_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_isin_Tensor_Tensor, 1> op(Form::kOut, out);
     op.meta(elements, test_elements, assume_unique, invert);
-    kernels::isinTensorTensor(op.output(0), elements, test_elements, assume_unique, invert);
+    kernels::isin_tensor_tensor(op.output(0), elements, test_elements, assume_unique, invert);
     return out;
 }
 
@@ -1121,7 +1121,7 @@ namespace linalg_cholesky_ex {
 void run(at::Tensor& L, at::Tensor& info, const at::Tensor& self, bool upper, bool check_errors) {
     Call call(L);
     Output L_written(L);
-    Output info_written(info, kInt32, scalarTypeOf(diopi_dtype_int32));
+    Output info_written(info, kInt32, scalar_type_of(diopi_dtype_int32));
     const Input self_read(call, self, L.scalar_type(), kFloat32 | kFloat64 | kComplex);
     call("diopiCholesky", diopiCholesky, L_written, info_written, self_read, upper, check_errors);
     L_written.finish();
@@ -1137,7 +1137,7 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, bool upper
 
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, bool upper, bool check_errors, at::Tensor& L,
                                          at::Tensor& info) {
-    Shaped<at::meta::structured_linalg_cholesky_ex, 2> op(Form::out, L, info);
+    Shaped<at::meta::structured_linalg_cholesky_ex, 2> op(Form::kOut, L, info);
     op.meta(self, upper, check_errors);
     run(op.output(0), op.output(1), self, upper, check_errors);
     return std::tie(L, info);
@@ -1145,40 +1145,40 @@ std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, bool upper, boo
 
 }  // namespace linalg_cholesky_ex
 
-// linalg_cross, linalg_cross.out: kernels::linalgCross.
+// linalg_cross, linalg_cross.out: kernels::linalg_cross.
 namespace linalg_cross {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other, int64_t dim) {
     Shaped<at::meta::structured_linalg_cross, 1> op;
     op.meta(self, other, dim);
-    kernels::linalgCross(op.output(0), self, other, dim);
+    kernels::linalg_cross(op.output(0), self, other, dim);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, int64_t dim, at::Tensor& out) {
-    Shaped<at::meta::structured_linalg_cross, 1> op(Form::out, out);
+    Shaped<at::meta::structured_linalg_cross, 1> op(Form::kOut, out);
     op.meta(self, other, dim);
-    kernels::linalgCross(op.output(0), self, other, dim);
+    kernels::linalg_cross(op.output(0), self, other, dim);
     return out;
 }
 
 }  // namespace linalg_cross
 
-// linalg_lu_solve, linalg_lu_solve.out: kernels::linalgLuSolve.
+// linalg_lu_solve, linalg_lu_solve.out: kernels::linalg_lu_solve.
 namespace linalg_lu_solve {
 
 at::Tensor functional(const at::Tensor& LU, const at::Tensor& pivots, const at::Tensor& B, bool left, bool adjoint) {
     Shaped<at::meta::structured_linalg_lu_solve, 1> op;
     op.meta(LU, pivots, B, left, adjoint);
-    kernels::linalgLuSolve(op.output(0), LU, pivots, B, left, adjoint);
+    kernels::linalg_lu_solve(op.output(0), LU, pivots, B, left, adjoint);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& LU, const at::Tensor& pivots, const at::Tensor& B, bool left, bool adjoint,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_linalg_lu_solve, 1> op(Form::out, out);
+    Shaped<at::meta::structured_linalg_lu_solve, 1> op(Form::kOut, out);
     op.meta(LU, pivots, B, left, adjoint);
-    kernels::linalgLuSolve(op.output(0), LU, pivots, B, left, adjoint);
+    kernels::linalg_lu_solve(op.output(0), LU, pivots, B, left, adjoint);
     return out;
 }
 
@@ -1205,7 +1205,7 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& A, std::string_v
 }
 
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& A, std::string_view mode, at::Tensor& Q, at::Tensor& R) {
-    Shaped<at::meta::structured_linalg_qr, 2> op(Form::out, Q, R);
+    Shaped<at::meta::structured_linalg_qr, 2> op(Form::kOut, Q, R);
     op.meta(A, mode);
     run(op.output(0), op.output(1), A, mode);
     return std::tie(Q, R);
@@ -1237,7 +1237,7 @@ at::Tensor functional(const at::Tensor& self, const at::Scalar& ord, at::Optiona
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& ord, at::OptionalIntArrayRef dim, bool keepdim,
                 std::optional<at::ScalarType> dtype, at::Tensor& out) {
-    Shaped<at::meta::structured_linalg_vector_norm, 1> op(Form::out, out);
+    Shaped<at::meta::structured_linalg_vector_norm, 1> op(Form::kOut, out);
     op.meta(self, ord, dim, keepdim, dtype);
     run(op.output(0), self, ord, dim, keepdim, dtype);
     return out;
@@ -1251,7 +1251,7 @@ namespace max_dim {
 void run(at::Tensor& max, at::Tensor& max_values, const at::Tensor& self, int64_t dim, bool keepdim) {
     Call call(max);
     Output max_written(max);
-    Output max_values_written(max_values, kInt64 | kInt32, scalarTypeOf(diopi_dtype_int32));
+    Output max_values_written(max_values, kInt64 | kInt32, scalar_type_of(diopi_dtype_int32));
     const Input self_read(call, self, max.scalar_type(), kNumber | kBool);
     call("diopiMax", diopiMax, max_written, max_values_written, self_read, dim);
     max_written.finish();
@@ -1267,7 +1267,7 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, int64_t di
 
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& max,
                                          at::Tensor& max_values) {
-    Shaped<at::meta::structured_max_dim, 2> op(Form::out, max, max_values);
+    Shaped<at::meta::structured_max_dim, 2> op(Form::kOut, max, max_values);
     op.meta(self, dim, keepdim);
     run(op.output(0), op.output(1), self, dim, keepdim);
     return std::tie(max, max_values);
@@ -1282,7 +1282,7 @@ void run(at::Tensor& out, at::Tensor& indices, const at::Tensor& self, at::IntAr
          at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode) {
     Call call(out);
     Output out_written(out);
-    Output indices_written(indices, kInt64, scalarTypeOf(diopi_dtype_int64));
+    Output indices_written(indices, kInt64, scalar_type_of(diopi_dtype_int64));
     const Input self_read(call, self, out.scalar_type(), kNumber);
     call("diopiMaxPool2dWithIndices", diopiMaxPool2dWithIndices, out_written, indices_written, self_read,
          Repeated<2>(kernel_size), Repeated<2>(stride), Repeated<2>(padding), Repeated<2>(dilation), ceil_mode);
@@ -1302,7 +1302,7 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, at::IntArr
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef stride,
                                          at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode,
                                          at::Tensor& out, at::Tensor& indices) {
-    Shaped<at::meta::structured_max_pool2d_with_indices, 2> op(Form::out, out, indices);
+    Shaped<at::meta::structured_max_pool2d_with_indices, 2> op(Form::kOut, out, indices);
     op.meta(self, kernel_size, stride, padding, dilation, ceil_mode);
     run(op.output(0), op.output(1), self, kernel_size, stride, padding, dilation, ceil_mode);
     return std::tie(out, indices);
@@ -1318,7 +1318,7 @@ void run(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor
          const at::Tensor& indices) {
     Call call(grad_input);
     Output grad_input_written(grad_input);
-    requireSameDtype(self, grad_output);
+    require_same_dtype(self, grad_output);
     const Input grad_output_read(call, grad_output);
     const Input self_read(call, self, grad_input.scalar_type(), kFloating);
     const Input indices_read(call, indices, kInt64);
@@ -1340,7 +1340,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at:
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size,
                 at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode,
                 const at::Tensor& indices, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_max_pool2d_with_indices_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_max_pool2d_with_indices_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices);
     run(op.output(0), grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices);
     return grad_input;
@@ -1370,7 +1370,7 @@ at::Tensor functional(const at::Tensor& self, at::OptionalIntArrayRef dim, bool 
 
 at::Tensor& out(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim, std::optional<at::ScalarType> dtype,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_mean_dim, 1> op(Form::out, out);
+    Shaped<at::meta::structured_mean_dim, 1> op(Form::kOut, out);
     op.meta(self, dim, keepdim, dtype);
     run(op.output(0), self, dim, keepdim, dtype);
     return out;
@@ -1384,7 +1384,7 @@ namespace min_dim {
 void run(at::Tensor& min, at::Tensor& min_indices, const at::Tensor& self, int64_t dim, bool keepdim) {
     Call call(min);
     Output min_written(min);
-    Output min_indices_written(min_indices, kInt64 | kInt32, scalarTypeOf(diopi_dtype_int32));
+    Output min_indices_written(min_indices, kInt64 | kInt32, scalar_type_of(diopi_dtype_int32));
     const Input self_read(call, self, min.scalar_type(), kNumber | kBool);
     call("diopiMin", diopiMin, min_written, min_indices_written, self_read, dim);
     min_written.finish();
@@ -1400,7 +1400,7 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, int64_t di
 
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& min,
                                          at::Tensor& min_indices) {
-    Shaped<at::meta::structured_min_dim, 2> op(Form::out, min, min_indices);
+    Shaped<at::meta::structured_min_dim, 2> op(Form::kOut, min, min_indices);
     op.meta(self, dim, keepdim);
     run(op.output(0), op.output(1), self, dim, keepdim);
     return std::tie(min, min_indices);
@@ -1415,7 +1415,7 @@ void run(at::Tensor& out, const at::Tensor& self, const at::Tensor& mat2) {
     Call call(out);
     Output out_written(out);
     const Input self_read(call, self, out.scalar_type(), kNumber | kComplex);
-    requireSameDtype(self, mat2);
+    require_same_dtype(self, mat2);
     const Input mat2_read(call, mat2, out.scalar_type());
     call("diopiMm", diopiMm, out_written, self_read, mat2_read);
     out_written.finish();
@@ -1429,7 +1429,7 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& mat2) {
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& mat2, at::Tensor& out) {
-    Shaped<at::meta::structured_mm, 1> op(Form::out, out);
+    Shaped<at::meta::structured_mm, 1> op(Form::kOut, out);
     op.meta(self, mat2);
     run(op.output(0), self, mat2);
     return out;
@@ -1445,16 +1445,16 @@ void run(at::Tensor& grad_input, const at::Tensor& grad_output, const at::Tensor
          const at::Tensor& total_weight) {
     Call call(grad_input);
     Output grad_input_written(grad_input);
-    requireSameDtype(self, grad_output);
+    require_same_dtype(self, grad_output);
     const Input grad_output_read(call, grad_output);
     const Input self_read(call, self, grad_input.scalar_type(), kFloating);
     const Input target_read(call, target, kInt64);
-    requireSameDtype(self, weight);
+    require_same_dtype(self, weight);
     const OptionalInput weight_read(call, weight, grad_input.scalar_type());
-    requireSameDtype(self, total_weight);
+    require_same_dtype(self, total_weight);
     const Input total_weight_read(call, total_weight, grad_input.scalar_type());
     call("diopiNLLLossV2Backward", diopiNLLLossV2Backward, grad_input_written, grad_output_read, self_read, target_read,
-         weight_read, total_weight_read, reductionOf(reduction), ignore_index);
+         weight_read, total_weight_read, reduction_of(reduction), ignore_index);
     grad_input_written.finish();
 }
 
@@ -1470,7 +1470,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, con
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
                 const std::optional<at::Tensor>& weight, int64_t reduction, int64_t ignore_index,
                 const at::Tensor& total_weight, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_nll_loss_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_nll_loss_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, self, target, reference(weight), reduction, ignore_index, total_weight);
     run(op.output(0), grad_output, self, target, weight, reduction, ignore_index, total_weight);
     return grad_input;
@@ -1488,10 +1488,10 @@ void run(at::Tensor& output, at::Tensor& total_weight, const at::Tensor& self, c
     Output total_weight_written(total_weight);
     const Input self_read(call, self, output.scalar_type(), kFloating);
     const Input target_read(call, target, kInt64);
-    requireSameDtype(self, weight);
+    require_same_dtype(self, weight);
     const OptionalInput weight_read(call, weight, output.scalar_type());
     call("diopiNLLLossV2", diopiNLLLossV2, output_written, total_weight_written, self_read, target_read, weight_read,
-         reductionOf(reduction), ignore_index);
+         reduction_of(reduction), ignore_index);
     output_written.finish();
     total_weight_written.finish();
 }
@@ -1508,7 +1508,7 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, const at::
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, const at::Tensor& target,
                                          const std::optional<at::Tensor>& weight, int64_t reduction,
                                          int64_t ignore_index, at::Tensor& output, at::Tensor& total_weight) {
-    Shaped<at::meta::structured_nll_loss_forward, 2> op(Form::out, output, total_weight);
+    Shaped<at::meta::structured_nll_loss_forward, 2> op(Form::kOut, output, total_weight);
     op.meta(self, target, reference(weight), reduction, ignore_index);
     run(op.output(0), op.output(1), self, target, weight, reduction, ignore_index);
     return std::tie(output, total_weight);
@@ -1539,7 +1539,7 @@ at::Tensor functional(const at::Tensor& self, const std::optional<at::Scalar>& p
 
 at::Tensor& out(const at::Tensor& self, const std::optional<at::Scalar>& p, at::IntArrayRef dim, bool keepdim,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_norm_ScalarOpt_dim, 1> op(Form::out, out);
+    Shaped<at::meta::structured_norm_ScalarOpt_dim, 1> op(Form::kOut, out);
     op.meta(self, reference(p), dim, keepdim);
     run(op.output(0), self, p, dim, keepdim);
     return out;
@@ -1547,22 +1547,22 @@ at::Tensor& out(const at::Tensor& self, const std::optional<at::Scalar>& p, at::
 
 }  // namespace norm_ScalarOpt_dim
 
-// norm.ScalarOpt_dim_dtype, norm.dtype_out: kernels::normScalarOptDimDtype.
+// norm.ScalarOpt_dim_dtype, norm.dtype_out: kernels::norm_scalar_opt_dim_dtype.
 namespace norm_ScalarOpt_dim_dtype {
 
 at::Tensor functional(const at::Tensor& self, const std::optional<at::Scalar>& p, at::IntArrayRef dim, bool keepdim,
                       at::ScalarType dtype) {
     Shaped<at::meta::structured_norm_ScalarOpt_dim_dtype, 1> op;
     op.meta(self, reference(p), dim, keepdim, dtype);
-    kernels::normScalarOptDimDtype(op.output(0), self, p, dim, keepdim, dtype);
+    kernels::norm_scalar_opt_dim_dtype(op.output(0), self, p, dim, keepdim, dtype);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const std::optional<at::Scalar>& p, at::IntArrayRef dim, bool keepdim,
                 at::ScalarType dtype, at::Tensor& out) {
-    Shaped<at::meta::structured_norm_ScalarOpt_dim_dtype, 1> op(Form::out, out);
+    Shaped<at::meta::structured_norm_ScalarOpt_dim_dtype, 1> op(Form::kOut, out);
     op.meta(self, reference(p), dim, keepdim, dtype);
-    kernels::normScalarOptDimDtype(op.output(0), self, p, dim, keepdim, dtype);
+    kernels::norm_scalar_opt_dim_dtype(op.output(0), self, p, dim, keepdim, dtype);
     return out;
 }
 
@@ -1589,7 +1589,7 @@ at::Tensor functional(const at::Scalar& self, const at::Tensor& exponent) {
 }
 
 at::Tensor& out(const at::Scalar& self, const at::Tensor& exponent, at::Tensor& out) {
-    Shaped<at::meta::structured_pow_Scalar, 1> op(Form::out, out);
+    Shaped<at::meta::structured_pow_Scalar, 1> op(Form::kOut, out);
     op.meta(self, exponent);
     run(op.output(0), self, exponent);
     return out;
@@ -1618,7 +1618,7 @@ at::Tensor functional(const at::Tensor& self, int64_t dim, bool keepdim, std::op
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, bool keepdim, std::optional<at::ScalarType> dtype,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_prod_dim_int, 1> op(Form::out, out);
+    Shaped<at::meta::structured_prod_dim_int, 1> op(Form::kOut, out);
     op.meta(self, dim, keepdim, dtype);
     run(op.output(0), self, dim, keepdim, dtype);
     return out;
@@ -1645,7 +1645,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef padding) {
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
-    Shaped<at::meta::structured_reflection_pad1d, 1> op(Form::out, out);
+    Shaped<at::meta::structured_reflection_pad1d, 1> op(Form::kOut, out);
     op.meta(self, padding);
     run(op.output(0), self, padding);
     return out;
@@ -1653,21 +1653,21 @@ at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out
 
 }  // namespace reflection_pad1d
 
-// reflection_pad1d_backward, reflection_pad1d_backward.grad_input: kernels::reflectionPad1dBackward.
+// reflection_pad1d_backward, reflection_pad1d_backward.grad_input: kernels::reflection_pad1d_backward.
 namespace reflection_pad1d_backward {
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
     Shaped<at::meta::structured_reflection_pad1d_backward, 1> op;
     op.meta(grad_output, self, padding);
-    kernels::reflectionPad1dBackward(op.output(0), grad_output, self, padding);
+    kernels::reflection_pad1d_backward(op.output(0), grad_output, self, padding);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured_reflection_pad1d_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_reflection_pad1d_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, self, padding);
-    kernels::reflectionPad1dBackward(op.output(0), grad_output, self, padding);
+    kernels::reflection_pad1d_backward(op.output(0), grad_output, self, padding);
     return grad_input;
 }
 
@@ -1692,7 +1692,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef padding) {
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
-    Shaped<at::meta::structured_reflection_pad3d, 1> op(Form::out, out);
+    Shaped<at::meta::structured_reflection_pad3d, 1> op(Form::kOut, out);
     op.meta(self, padding);
     run(op.output(0), self, padding);
     return out;
@@ -1700,21 +1700,21 @@ at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out
 
 }  // namespace reflection_pad3d
 
-// reflection_pad3d_backward, reflection_pad3d_backward.grad_input: kernels::reflectionPad3dBackward.
+// reflection_pad3d_backward, reflection_pad3d_backward.grad_input: kernels::reflection_pad3d_backward.
 namespace reflection_pad3d_backward {
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
     Shaped<at::meta::structured_reflection_pad3d_backward, 1> op;
     op.meta(grad_output, self, padding);
-    kernels::reflectionPad3dBackward(op.output(0), grad_output, self, padding);
+    kernels::reflection_pad3d_backward(op.output(0), grad_output, self, padding);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured_reflection_pad3d_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_reflection_pad3d_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, self, padding);
-    kernels::reflectionPad3dBackward(op.output(0), grad_output, self, padding);
+    kernels::reflection_pad3d_backward(op.output(0), grad_output, self, padding);
     return grad_input;
 }
 
@@ -1739,7 +1739,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef padding) {
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
-    Shaped<at::meta::structured_replication_pad1d, 1> op(Form::out, out);
+    Shaped<at::meta::structured_replication_pad1d, 1> op(Form::kOut, out);
     op.meta(self, padding);
     run(op.output(0), self, padding);
     return out;
@@ -1747,21 +1747,21 @@ at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out
 
 }  // namespace replication_pad1d
 
-// replication_pad1d_backward, replication_pad1d_backward.grad_input: kernels::replicationPad1dBackward.
+// replication_pad1d_backward, replication_pad1d_backward.grad_input: kernels::replication_pad1d_backward.
 namespace replication_pad1d_backward {
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
     Shaped<at::meta::structured_replication_pad1d_backward, 1> op;
     op.meta(grad_output, self, padding);
-    kernels::replicationPad1dBackward(op.output(0), grad_output, self, padding);
+    kernels::replication_pad1d_backward(op.output(0), grad_output, self, padding);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured_replication_pad1d_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_replication_pad1d_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, self, padding);
-    kernels::replicationPad1dBackward(op.output(0), grad_output, self, padding);
+    kernels::replication_pad1d_backward(op.output(0), grad_output, self, padding);
     return grad_input;
 }
 
@@ -1786,7 +1786,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef padding) {
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
-    Shaped<at::meta::structured_replication_pad2d, 1> op(Form::out, out);
+    Shaped<at::meta::structured_replication_pad2d, 1> op(Form::kOut, out);
     op.meta(self, padding);
     run(op.output(0), self, padding);
     return out;
@@ -1813,7 +1813,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef padding) {
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
-    Shaped<at::meta::structured_replication_pad3d, 1> op(Form::out, out);
+    Shaped<at::meta::structured_replication_pad3d, 1> op(Form::kOut, out);
     op.meta(self, padding);
     run(op.output(0), self, padding);
     return out;
@@ -1828,7 +1828,7 @@ void run(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor&
     Call call(out);
     Output out_written(out);
     const Input self_read(call, self, out.scalar_type());
-    requireSameDtype(self, src);
+    require_same_dtype(self, src);
     const Input src_read(call, src, out.scalar_type());
     const Input index_read(call, index, kIndex);
     call("diopiScatter", diopiScatter, out_written, self_read, dim, src_read, index_read, "add");
@@ -1843,14 +1843,14 @@ at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& ind
 }
 
 at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src) {
-    Shaped<at::meta::structured_scatter_add, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_scatter_add, 1> op(Form::kInplace, self);
     op.meta(self, dim, index, src);
     run(op.output(0), self, dim, index, src);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src, at::Tensor& out) {
-    Shaped<at::meta::structured_scatter_add, 1> op(Form::out, out);
+    Shaped<at::meta::structured_scatter_add, 1> op(Form::kOut, out);
     op.meta(self, dim, index, src);
     run(op.output(0), self, dim, index, src);
     return out;
@@ -1866,7 +1866,7 @@ void run(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor&
     Call call(out);
     Output out_written(out);
     const Input self_read(call, self, out.scalar_type());
-    requireSameDtype(self, src);
+    require_same_dtype(self, src);
     const Input src_read(call, src, out.scalar_type());
     const Input index_read(call, index, kIndex);
     call("diopiScatter", diopiScatter, out_written, self_read, dim, src_read, index_read, std::string(reduce).c_str());
@@ -1883,7 +1883,7 @@ at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& ind
 
 at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src,
                     std::string_view reduce) {
-    Shaped<at::meta::structured_scatter_reduce, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_scatter_reduce, 1> op(Form::kInplace, self);
     op.meta(self, dim, index, src, reduce);
     run(op.output(0), self, dim, index, src, reduce);
     return self;
@@ -1891,7 +1891,7 @@ at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, cons
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src,
                 std::string_view reduce, at::Tensor& out) {
-    Shaped<at::meta::structured_scatter_reduce, 1> op(Form::out, out);
+    Shaped<at::meta::structured_scatter_reduce, 1> op(Form::kOut, out);
     op.meta(self, dim, index, src, reduce);
     run(op.output(0), self, dim, index, src, reduce);
     return out;
@@ -1899,30 +1899,30 @@ at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, co
 
 }  // namespace scatter_reduce
 
-// scatter_reduce.two, scatter_reduce_.two, scatter_reduce.two_out: kernels::scatterReduceTwo.
+// scatter_reduce.two, scatter_reduce_.two, scatter_reduce.two_out: kernels::scatter_reduce_two.
 namespace scatter_reduce_two {
 
 at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src,
                       std::string_view reduce, bool include_self) {
     Shaped<at::meta::structured_scatter_reduce_two, 1> op;
     op.meta(self, dim, index, src, reduce, include_self);
-    kernels::scatterReduceTwo(op.output(0), self, dim, index, src, reduce, include_self);
+    kernels::scatter_reduce_two(op.output(0), self, dim, index, src, reduce, include_self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src,
                     std::string_view reduce, bool include_self) {
-    Shaped<at::meta::structured_scatter_reduce_two, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_scatter_reduce_two, 1> op(Form::kInplace, self);
     op.meta(self, dim, index, src, reduce, include_self);
-    kernels::scatterReduceTwo(op.output(0), self, dim, index, src, reduce, include_self);
+    kernels::scatter_reduce_two(op.output(0), self, dim, index, src, reduce, include_self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src,
                 std::string_view reduce, bool include_self, at::Tensor& out) {
-    Shaped<at::meta::structured_scatter_reduce_two, 1> op(Form::out, out);
+    Shaped<at::meta::structured_scatter_reduce_two, 1> op(Form::kOut, out);
     op.meta(self, dim, index, src, reduce, include_self);
-    kernels::scatterReduceTwo(op.output(0), self, dim, index, src, reduce, include_self);
+    kernels::scatter_reduce_two(op.output(0), self, dim, index, src, reduce, include_self);
     return out;
 }
 
@@ -1935,7 +1935,7 @@ void run(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor&
     Call call(out);
     Output out_written(out);
     const Input self_read(call, self, out.scalar_type());
-    requireSameDtype(self, src);
+    require_same_dtype(self, src);
     const Input src_read(call, src, out.scalar_type());
     const Input index_read(call, index, kIndex);
     call("diopiScatter", diopiScatter, out_written, self_read, dim, src_read, index_read, "");
@@ -1950,14 +1950,14 @@ at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& ind
 }
 
 at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src) {
-    Shaped<at::meta::structured_scatter_src, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_scatter_src, 1> op(Form::kInplace, self);
     op.meta(self, dim, index, src);
     run(op.output(0), self, dim, index, src);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& src, at::Tensor& out) {
-    Shaped<at::meta::structured_scatter_src, 1> op(Form::out, out);
+    Shaped<at::meta::structured_scatter_src, 1> op(Form::kOut, out);
     op.meta(self, dim, index, src);
     run(op.output(0), self, dim, index, src);
     return out;
@@ -1986,7 +1986,7 @@ at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& ind
 }
 
 at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Scalar& value) {
-    Shaped<at::meta::structured_scatter_value, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_scatter_value, 1> op(Form::kInplace, self);
     op.meta(self, dim, index, value);
     run(op.output(0), self, dim, index, value);
     return self;
@@ -1994,7 +1994,7 @@ at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, cons
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Scalar& value,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_scatter_value, 1> op(Form::out, out);
+    Shaped<at::meta::structured_scatter_value, 1> op(Form::kOut, out);
     op.meta(self, dim, index, value);
     run(op.output(0), self, dim, index, value);
     return out;
@@ -2026,7 +2026,7 @@ at::Tensor functional(const at::Tensor& self, int64_t dim, const at::Tensor& ind
 
 at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Scalar& value,
                     std::string_view reduce) {
-    Shaped<at::meta::structured_scatter_value_reduce, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_scatter_value_reduce, 1> op(Form::kInplace, self);
     op.meta(self, dim, index, value, reduce);
     run(op.output(0), self, dim, index, value, reduce);
     return self;
@@ -2034,7 +2034,7 @@ at::Tensor& inplace(at::Tensor& self, int64_t dim, const at::Tensor& index, cons
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Scalar& value,
                 std::string_view reduce, at::Tensor& out) {
-    Shaped<at::meta::structured_scatter_value_reduce, 1> op(Form::out, out);
+    Shaped<at::meta::structured_scatter_value_reduce, 1> op(Form::kOut, out);
     op.meta(self, dim, index, value, reduce);
     run(op.output(0), self, dim, index, value, reduce);
     return out;
@@ -2042,7 +2042,7 @@ at::Tensor& out(const at::Tensor& self, int64_t dim, const at::Tensor& index, co
 
 }  // namespace scatter_value_reduce
 
-// slow_conv_transpose2d, slow_conv_transpose2d.out: kernels::slowConvTranspose2d.
+// slow_conv_transpose2d, slow_conv_transpose2d.out: kernels::slow_conv_transpose2d.
 namespace slow_conv_transpose2d {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
@@ -2050,18 +2050,18 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& weight, at::IntA
                       at::IntArrayRef output_padding, at::IntArrayRef dilation) {
     Shaped<at::meta::structured_slow_conv_transpose2d, 1> op;
     op.meta(self, weight, kernel_size, reference(bias), stride, padding, output_padding, dilation);
-    kernels::slowConvTranspose2d(op.output(0), self, weight, kernel_size, bias, stride, padding, output_padding,
-                                 dilation);
+    kernels::slow_conv_transpose2d(op.output(0), self, weight, kernel_size, bias, stride, padding, output_padding,
+                                   dilation);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& weight, at::IntArrayRef kernel_size,
                 const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
                 at::IntArrayRef output_padding, at::IntArrayRef dilation, at::Tensor& out) {
-    Shaped<at::meta::structured_slow_conv_transpose2d, 1> op(Form::out, out);
+    Shaped<at::meta::structured_slow_conv_transpose2d, 1> op(Form::kOut, out);
     op.meta(self, weight, kernel_size, reference(bias), stride, padding, output_padding, dilation);
-    kernels::slowConvTranspose2d(op.output(0), self, weight, kernel_size, bias, stride, padding, output_padding,
-                                 dilation);
+    kernels::slow_conv_transpose2d(op.output(0), self, weight, kernel_size, bias, stride, padding, output_padding,
+                                   dilation);
     return out;
 }
 
@@ -2074,7 +2074,7 @@ void run(at::Tensor& values, at::Tensor& indices, const at::Tensor& self, std::o
          bool descending) {
     Call call(values);
     Output values_written(values);
-    Output indices_written(indices, kInt64 | kInt32, scalarTypeOf(diopi_dtype_int32));
+    Output indices_written(indices, kInt64 | kInt32, scalar_type_of(diopi_dtype_int32));
     const Input self_read(call, self, values.scalar_type(), kNumber | kBool);
     call("diopiSort", diopiSort, values_written, indices_written, self_read, dim, descending, Optional<bool>(stable));
     values_written.finish();
@@ -2091,7 +2091,7 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, std::optio
 
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, std::optional<bool> stable, int64_t dim,
                                          bool descending, at::Tensor& values, at::Tensor& indices) {
-    Shaped<at::meta::structured_sort_stable, 2> op(Form::out, values, indices);
+    Shaped<at::meta::structured_sort_stable, 2> op(Form::kOut, values, indices);
     op.meta(self, stable, dim, descending);
     run(op.output(0), op.output(1), self, stable, dim, descending);
     return std::tie(values, indices);
@@ -2122,7 +2122,7 @@ at::Tensor functional(const at::Tensor& self, at::OptionalIntArrayRef dim, bool 
 
 at::Tensor& out(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim, std::optional<at::ScalarType> dtype,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_sum_dim_IntList, 1> op(Form::out, out);
+    Shaped<at::meta::structured_sum_dim_IntList, 1> op(Form::kOut, out);
     op.meta(self, dim, keepdim, dtype);
     run(op.output(0), self, dim, keepdim, dtype);
     return out;
@@ -2137,7 +2137,7 @@ void run(at::Tensor& values, at::Tensor& indices, const at::Tensor& self, int64_
          bool sorted) {
     Call call(values);
     Output values_written(values);
-    Output indices_written(indices, kInt64 | kInt32, scalarTypeOf(diopi_dtype_int32));
+    Output indices_written(indices, kInt64 | kInt32, scalar_type_of(diopi_dtype_int32));
     const Input self_read(call, self, values.scalar_type(), kNumber);
     call("diopiTopk", diopiTopk, values_written, indices_written, self_read, k, dim, largest, sorted);
     values_written.finish();
@@ -2154,7 +2154,7 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, int64_t k,
 
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted,
                                          at::Tensor& values, at::Tensor& indices) {
-    Shaped<at::meta::structured_topk, 2> op(Form::out, values, indices);
+    Shaped<at::meta::structured_topk, 2> op(Form::kOut, values, indices);
     op.meta(self, k, dim, largest, sorted);
     run(op.output(0), op.output(1), self, k, dim, largest, sorted);
     return std::tie(values, indices);
@@ -2171,7 +2171,7 @@ void run(at::Tensor& X, at::Tensor& M, const at::Tensor& self, const at::Tensor&
     Output X_written(X);
     Output M_written(M);
     const Input self_read(call, self, X.scalar_type(), kFloat32 | kFloat64 | kComplex);
-    requireSameDtype(self, A);
+    require_same_dtype(self, A);
     const Input A_read(call, A, X.scalar_type());
     call("diopiTriangularSolve", diopiTriangularSolve, X_written, M_written, self_read, A_read, upper, transpose,
          unitriangular);
@@ -2189,7 +2189,7 @@ std::tuple<at::Tensor, at::Tensor> functional(const at::Tensor& self, const at::
 
 std::tuple<at::Tensor&, at::Tensor&> out(const at::Tensor& self, const at::Tensor& A, bool upper, bool transpose,
                                          bool unitriangular, at::Tensor& X, at::Tensor& M) {
-    Shaped<at::meta::structured_triangular_solve, 2> op(Form::out, X, M);
+    Shaped<at::meta::structured_triangular_solve, 2> op(Form::kOut, X, M);
     op.meta(self, A, upper, transpose, unitriangular);
     run(op.output(0), op.output(1), self, A, upper, transpose, unitriangular);
     return std::tie(X, M);
@@ -2216,14 +2216,14 @@ at::Tensor functional(const at::Tensor& self, int64_t diagonal) {
 }
 
 at::Tensor& inplace(at::Tensor& self, int64_t diagonal) {
-    Shaped<at::meta::structured_tril, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_tril, 1> op(Form::kInplace, self);
     op.meta(self, diagonal);
     run(op.output(0), self, diagonal);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t diagonal, at::Tensor& out) {
-    Shaped<at::meta::structured_tril, 1> op(Form::out, out);
+    Shaped<at::meta::structured_tril, 1> op(Form::kOut, out);
     op.meta(self, diagonal);
     run(op.output(0), self, diagonal);
     return out;
@@ -2250,14 +2250,14 @@ at::Tensor functional(const at::Tensor& self, int64_t diagonal) {
 }
 
 at::Tensor& inplace(at::Tensor& self, int64_t diagonal) {
-    Shaped<at::meta::structured_triu, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_triu, 1> op(Form::kInplace, self);
     op.meta(self, diagonal);
     run(op.output(0), self, diagonal);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t diagonal, at::Tensor& out) {
-    Shaped<at::meta::structured_triu, 1> op(Form::out, out);
+    Shaped<at::meta::structured_triu, 1> op(Form::kOut, out);
     op.meta(self, diagonal);
     run(op.output(0), self, diagonal);
     return out;
@@ -2271,7 +2271,7 @@ namespace upsample_bicubic2d {
 void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
          std::optional<double> scales_h, std::optional<double> scales_w) {
     if (!align_corners) {
-        requireOwnScales(self.sizes(), output_size, {scales_h, scales_w});
+        require_own_scales(self.sizes(), output_size, {scales_h, scales_w});
     }
     Call call(out);
     Output out_written(out);
@@ -2291,7 +2291,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool 
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners, std::optional<double> scales_h,
                 std::optional<double> scales_w, at::Tensor& out) {
-    Shaped<at::meta::structured_upsample_bicubic2d, 1> op(Form::out, out);
+    Shaped<at::meta::structured_upsample_bicubic2d, 1> op(Form::kOut, out);
     op.meta(self, output_size, align_corners, scales_h, scales_w);
     run(op.output(0), self, output_size, align_corners, scales_h, scales_w);
     return out;
@@ -2305,7 +2305,7 @@ namespace upsample_bicubic2d_backward {
 void run(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
          bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w) {
     if (!align_corners) {
-        requireOwnScales(input_size, output_size, {scales_h, scales_w});
+        require_own_scales(input_size, output_size, {scales_h, scales_w});
     }
     Call call(grad_input);
     Output grad_input_written(grad_input);
@@ -2326,7 +2326,7 @@ at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size
 at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
                 bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured_upsample_bicubic2d_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_upsample_bicubic2d_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, output_size, input_size, align_corners, scales_h, scales_w);
     run(op.output(0), grad_output, output_size, input_size, align_corners, scales_h, scales_w);
     return grad_input;
@@ -2340,7 +2340,7 @@ namespace upsample_bilinear2d {
 void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
          std::optional<double> scales_h, std::optional<double> scales_w) {
     if (!align_corners) {
-        requireOwnScales(self.sizes(), output_size, {scales_h, scales_w});
+        require_own_scales(self.sizes(), output_size, {scales_h, scales_w});
     }
     Call call(out);
     Output out_written(out);
@@ -2360,7 +2360,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool 
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners, std::optional<double> scales_h,
                 std::optional<double> scales_w, at::Tensor& out) {
-    Shaped<at::meta::structured_upsample_bilinear2d, 1> op(Form::out, out);
+    Shaped<at::meta::structured_upsample_bilinear2d, 1> op(Form::kOut, out);
     op.meta(self, output_size, align_corners, scales_h, scales_w);
     run(op.output(0), self, output_size, align_corners, scales_h, scales_w);
     return out;
@@ -2374,7 +2374,7 @@ namespace upsample_bilinear2d_backward {
 void run(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
          bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w) {
     if (!align_corners) {
-        requireOwnScales(input_size, output_size, {scales_h, scales_w});
+        require_own_scales(input_size, output_size, {scales_h, scales_w});
     }
     Call call(grad_input);
     Output grad_input_written(grad_input);
@@ -2395,7 +2395,7 @@ at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size
 at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
                 bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured_upsample_bilinear2d_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_upsample_bilinear2d_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, output_size, input_size, align_corners, scales_h, scales_w);
     run(op.output(0), grad_output, output_size, input_size, align_corners, scales_h, scales_w);
     return grad_input;
@@ -2409,7 +2409,7 @@ namespace upsample_linear1d {
 void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
          std::optional<double> scales) {
     if (!align_corners) {
-        requireOwnScales(self.sizes(), output_size, {scales});
+        require_own_scales(self.sizes(), output_size, {scales});
     }
     Call call(out);
     Output out_written(out);
@@ -2429,7 +2429,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool 
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners, std::optional<double> scales,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_upsample_linear1d, 1> op(Form::out, out);
+    Shaped<at::meta::structured_upsample_linear1d, 1> op(Form::kOut, out);
     op.meta(self, output_size, align_corners, scales);
     run(op.output(0), self, output_size, align_corners, scales);
     return out;
@@ -2443,7 +2443,7 @@ namespace upsample_linear1d_backward {
 void run(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
          bool align_corners, std::optional<double> scales) {
     if (!align_corners) {
-        requireOwnScales(input_size, output_size, {scales});
+        require_own_scales(input_size, output_size, {scales});
     }
     Call call(grad_input);
     Output grad_input_written(grad_input);
@@ -2463,7 +2463,7 @@ at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size
 
 at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
                 bool align_corners, std::optional<double> scales, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_upsample_linear1d_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_upsample_linear1d_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, output_size, input_size, align_corners, scales);
     run(op.output(0), grad_output, output_size, input_size, align_corners, scales);
     return grad_input;
@@ -2475,7 +2475,7 @@ at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::
 namespace upsample_nearest1d {
 
 void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scales) {
-    requireOwnScales(self.sizes(), output_size, {scales});
+    require_own_scales(self.sizes(), output_size, {scales});
     Call call(out);
     Output out_written(out);
     const Input self_read(call, self, out.scalar_type(), kFloating | kUint8);
@@ -2491,7 +2491,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, std::
 }
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scales, at::Tensor& out) {
-    Shaped<at::meta::structured_upsample_nearest1d, 1> op(Form::out, out);
+    Shaped<at::meta::structured_upsample_nearest1d, 1> op(Form::kOut, out);
     op.meta(self, output_size, scales);
     run(op.output(0), self, output_size, scales);
     return out;
@@ -2504,7 +2504,7 @@ namespace upsample_nearest1d_backward {
 
 void run(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
          std::optional<double> scales) {
-    requireOwnScales(input_size, output_size, {scales});
+    require_own_scales(input_size, output_size, {scales});
     Call call(grad_input);
     Output grad_input_written(grad_input);
     const Input grad_output_read(call, grad_output, grad_input.scalar_type(), kFloating);
@@ -2523,7 +2523,7 @@ at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size
 
 at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
                 std::optional<double> scales, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_upsample_nearest1d_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_upsample_nearest1d_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, output_size, input_size, scales);
     run(op.output(0), grad_output, output_size, input_size, scales);
     return grad_input;
@@ -2536,7 +2536,7 @@ namespace upsample_nearest2d {
 
 void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scales_h,
          std::optional<double> scales_w) {
-    requireOwnScales(self.sizes(), output_size, {scales_h, scales_w});
+    require_own_scales(self.sizes(), output_size, {scales_h, scales_w});
     Call call(out);
     Output out_written(out);
     const Input self_read(call, self, out.scalar_type(), kFloating | kUint8);
@@ -2554,7 +2554,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, std::
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scales_h,
                 std::optional<double> scales_w, at::Tensor& out) {
-    Shaped<at::meta::structured_upsample_nearest2d, 1> op(Form::out, out);
+    Shaped<at::meta::structured_upsample_nearest2d, 1> op(Form::kOut, out);
     op.meta(self, output_size, scales_h, scales_w);
     run(op.output(0), self, output_size, scales_h, scales_w);
     return out;
@@ -2567,7 +2567,7 @@ namespace upsample_nearest2d_backward {
 
 void run(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
          std::optional<double> scales_h, std::optional<double> scales_w) {
-    requireOwnScales(input_size, output_size, {scales_h, scales_w});
+    require_own_scales(input_size, output_size, {scales_h, scales_w});
     Call call(grad_input);
     Output grad_input_written(grad_input);
     const Input grad_output_read(call, grad_output, grad_input.scalar_type(), kFloating);
@@ -2586,7 +2586,7 @@ at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size
 
 at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
                 std::optional<double> scales_h, std::optional<double> scales_w, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_upsample_nearest2d_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_upsample_nearest2d_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, output_size, input_size, scales_h, scales_w);
     run(op.output(0), grad_output, output_size, input_size, scales_h, scales_w);
     return grad_input;
@@ -2599,7 +2599,7 @@ namespace upsample_nearest3d {
 
 void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scales_d,
          std::optional<double> scales_h, std::optional<double> scales_w) {
-    requireOwnScales(self.sizes(), output_size, {scales_d, scales_h, scales_w});
+    require_own_scales(self.sizes(), output_size, {scales_d, scales_h, scales_w});
     Call call(out);
     Output out_written(out);
     const Input self_read(call, self, out.scalar_type(), kFloating | kUint8);
@@ -2617,7 +2617,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, std::
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scales_d,
                 std::optional<double> scales_h, std::optional<double> scales_w, at::Tensor& out) {
-    Shaped<at::meta::structured_upsample_nearest3d, 1> op(Form::out, out);
+    Shaped<at::meta::structured_upsample_nearest3d, 1> op(Form::kOut, out);
     op.meta(self, output_size, scales_d, scales_h, scales_w);
     run(op.output(0), self, output_size, scales_d, scales_h, scales_w);
     return out;
@@ -2630,7 +2630,7 @@ namespace upsample_nearest3d_backward {
 
 void run(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
          std::optional<double> scales_d, std::optional<double> scales_h, std::optional<double> scales_w) {
-    requireOwnScales(input_size, output_size, {scales_d, scales_h, scales_w});
+    require_own_scales(input_size, output_size, {scales_d, scales_h, scales_w});
     Call call(grad_input);
     Output grad_input_written(grad_input);
     const Input grad_output_read(call, grad_output, grad_input.scalar_type(), kFloating);
@@ -2650,7 +2650,7 @@ at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size
 at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
                 std::optional<double> scales_d, std::optional<double> scales_h, std::optional<double> scales_w,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured_upsample_nearest3d_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_upsample_nearest3d_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, output_size, input_size, scales_d, scales_h, scales_w);
     run(op.output(0), grad_output, output_size, input_size, scales_d, scales_h, scales_w);
     return grad_input;
@@ -2664,7 +2664,7 @@ namespace upsample_trilinear3d {
 void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
          std::optional<double> scales_d, std::optional<double> scales_h, std::optional<double> scales_w) {
     if (!align_corners) {
-        requireOwnScales(self.sizes(), output_size, {scales_d, scales_h, scales_w});
+        require_own_scales(self.sizes(), output_size, {scales_d, scales_h, scales_w});
     }
     Call call(out);
     Output out_written(out);
@@ -2684,7 +2684,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool 
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners, std::optional<double> scales_d,
                 std::optional<double> scales_h, std::optional<double> scales_w, at::Tensor& out) {
-    Shaped<at::meta::structured_upsample_trilinear3d, 1> op(Form::out, out);
+    Shaped<at::meta::structured_upsample_trilinear3d, 1> op(Form::kOut, out);
     op.meta(self, output_size, align_corners, scales_d, scales_h, scales_w);
     run(op.output(0), self, output_size, align_corners, scales_d, scales_h, scales_w);
     return out;
@@ -2699,7 +2699,7 @@ void run(at::Tensor& grad_input, const at::Tensor& grad_output, at::IntArrayRef 
          bool align_corners, std::optional<double> scales_d, std::optional<double> scales_h,
          std::optional<double> scales_w) {
     if (!align_corners) {
-        requireOwnScales(input_size, output_size, {scales_d, scales_h, scales_w});
+        require_own_scales(input_size, output_size, {scales_d, scales_h, scales_w});
     }
     Call call(grad_input);
     Output grad_input_written(grad_input);
@@ -2721,7 +2721,7 @@ at::Tensor functional(const at::Tensor& grad_output, at::IntArrayRef output_size
 at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,
                 bool align_corners, std::optional<double> scales_d, std::optional<double> scales_h,
                 std::optional<double> scales_w, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_upsample_trilinear3d_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_upsample_trilinear3d_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w);
     run(op.output(0), grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w);
     return grad_input;
@@ -2729,7 +2729,7 @@ at::Tensor& out(const at::Tensor& grad_output, at::IntArrayRef output_size, at::
 
 }  // namespace upsample_trilinear3d_backward
 
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+const KernelLibrary kStructured(c10::DispatchKey::PrivateUse1, [](KernelLibrary& library) {
     implement<at::_ops::_log_softmax, &_log_softmax::functional>(library);
     implement<at::_ops::_log_softmax_out, &_log_softmax::out>(library);
     implement<at::_ops::_log_softmax_backward_data, &_log_softmax_backward_data::functional>(library);
@@ -2914,7 +2914,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::upsample_trilinear3d_out, &upsample_trilinear3d::out>(library);
     implement<at::_ops::upsample_trilinear3d_backward, &upsample_trilinear3d_backward::functional>(library);
     implement<at::_ops::upsample_trilinear3d_backward_grad_input, &upsample_trilinear3d_backward::out>(library);
-}
+});
 
 }  // namespace
 

@@ -236,14 +236,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_acos, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_acos, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_acos, 1> op(Form::out, out);
+    Shaped<at::meta::structured_acos, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -270,14 +270,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_acosh, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_acosh, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_acosh, 1> op(Form::out, out);
+    Shaped<at::meta::structured_acosh, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -293,7 +293,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Call call(out);
     Output out_written(out, type);
     const Input self_read(call, self, type);
-    if (isNumber(other)) {
+    if (is_number(other)) {
         call("diopiAddScalar", diopiAddScalar, out_written, self_read, Number(other.item()),
              Number(alpha, at::toOpMathType(type)));
         out_written.finish();
@@ -312,14 +312,14 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other, const at:
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
-    Shaped<at::meta::structured_add_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_add_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, other, alpha);
     run(op.output(0), op.type(self.scalar_type()), self, other, alpha);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha, at::Tensor& out) {
-    Shaped<at::meta::structured_add_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_add_Tensor, 1> op(Form::kOut, out);
     op.meta(self, other, alpha);
     run(op.output(0), op.type(self.scalar_type()), self, other, alpha);
     return out;
@@ -351,7 +351,7 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& tensor1, const a
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& tensor1, const at::Tensor& tensor2, const at::Scalar& value) {
-    Shaped<at::meta::structured_addcdiv, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_addcdiv, 1> op(Form::kInplace, self);
     op.meta(self, tensor1, tensor2, value);
     run(op.output(0), op.type(self.scalar_type()), self, tensor1, tensor2, value);
     return self;
@@ -359,7 +359,7 @@ at::Tensor& inplace(at::Tensor& self, const at::Tensor& tensor1, const at::Tenso
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& tensor1, const at::Tensor& tensor2, const at::Scalar& value,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_addcdiv, 1> op(Form::out, out);
+    Shaped<at::meta::structured_addcdiv, 1> op(Form::kOut, out);
     op.meta(self, tensor1, tensor2, value);
     run(op.output(0), op.type(self.scalar_type()), self, tensor1, tensor2, value);
     return out;
@@ -391,7 +391,7 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& tensor1, const a
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& tensor1, const at::Tensor& tensor2, const at::Scalar& value) {
-    Shaped<at::meta::structured_addcmul, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_addcmul, 1> op(Form::kInplace, self);
     op.meta(self, tensor1, tensor2, value);
     run(op.output(0), op.type(self.scalar_type()), self, tensor1, tensor2, value);
     return self;
@@ -399,7 +399,7 @@ at::Tensor& inplace(at::Tensor& self, const at::Tensor& tensor1, const at::Tenso
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& tensor1, const at::Tensor& tensor2, const at::Scalar& value,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_addcmul, 1> op(Form::out, out);
+    Shaped<at::meta::structured_addcmul, 1> op(Form::kOut, out);
     op.meta(self, tensor1, tensor2, value);
     run(op.output(0), op.type(self.scalar_type()), self, tensor1, tensor2, value);
     return out;
@@ -426,14 +426,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_asin, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_asin, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_asin, 1> op(Form::out, out);
+    Shaped<at::meta::structured_asin, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -460,14 +460,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_asinh, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_asinh, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_asinh, 1> op(Form::out, out);
+    Shaped<at::meta::structured_asinh, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -494,14 +494,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_atan, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_atan, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_atan, 1> op(Form::out, out);
+    Shaped<at::meta::structured_atan, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -520,14 +520,14 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_atan2, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_atan2, 1> op(Form::kInplace, self);
     op.meta(self, other);
     kernels::atan2(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_atan2, 1> op(Form::out, out);
+    Shaped<at::meta::structured_atan2, 1> op(Form::kOut, out);
     op.meta(self, other);
     kernels::atan2(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -554,14 +554,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_atanh, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_atanh, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_atanh, 1> op(Form::out, out);
+    Shaped<at::meta::structured_atanh, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -576,7 +576,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Call call(out);
     Output out_written(out, type);
     const Input self_read(call, self, type, kIntegral | kBool);
-    if (isNumber(other)) {
+    if (is_number(other)) {
         call("diopiBitwiseAndScalar", diopiBitwiseAndScalar, out_written, self_read, Number(other.item()));
         out_written.finish();
         return;
@@ -594,14 +594,14 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_bitwise_and_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_bitwise_and_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_bitwise_and_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_bitwise_and_Tensor, 1> op(Form::kOut, out);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -610,27 +610,27 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 }  // namespace bitwise_and_Tensor
 
 // bitwise_left_shift.Tensor, bitwise_left_shift_.Tensor, bitwise_left_shift.Tensor_out:
-// kernels::bitwiseLeftShiftTensor.
+// kernels::bitwise_left_shift_tensor.
 namespace bitwise_left_shift_Tensor {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_bitwise_left_shift_Tensor, 1> op;
     op.meta(self, other);
-    kernels::bitwiseLeftShiftTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::bitwise_left_shift_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_bitwise_left_shift_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_bitwise_left_shift_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, other);
-    kernels::bitwiseLeftShiftTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::bitwise_left_shift_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_bitwise_left_shift_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_bitwise_left_shift_Tensor, 1> op(Form::kOut, out);
     op.meta(self, other);
-    kernels::bitwiseLeftShiftTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::bitwise_left_shift_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
 
@@ -655,14 +655,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_bitwise_not, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_bitwise_not, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_bitwise_not, 1> op(Form::out, out);
+    Shaped<at::meta::structured_bitwise_not, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -677,7 +677,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Call call(out);
     Output out_written(out, type);
     const Input self_read(call, self, type, kIntegral | kBool);
-    if (isNumber(other)) {
+    if (is_number(other)) {
         call("diopiBitwiseOrScalar", diopiBitwiseOrScalar, out_written, self_read, Number(other.item()));
         out_written.finish();
         return;
@@ -695,14 +695,14 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_bitwise_or_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_bitwise_or_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_bitwise_or_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_bitwise_or_Tensor, 1> op(Form::kOut, out);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -711,53 +711,53 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 }  // namespace bitwise_or_Tensor
 
 // bitwise_right_shift.Tensor, bitwise_right_shift_.Tensor, bitwise_right_shift.Tensor_out:
-// kernels::bitwiseRightShiftTensor.
+// kernels::bitwise_right_shift_tensor.
 namespace bitwise_right_shift_Tensor {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_bitwise_right_shift_Tensor, 1> op;
     op.meta(self, other);
-    kernels::bitwiseRightShiftTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::bitwise_right_shift_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_bitwise_right_shift_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_bitwise_right_shift_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, other);
-    kernels::bitwiseRightShiftTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::bitwise_right_shift_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_bitwise_right_shift_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_bitwise_right_shift_Tensor, 1> op(Form::kOut, out);
     op.meta(self, other);
-    kernels::bitwiseRightShiftTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::bitwise_right_shift_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
 
 }  // namespace bitwise_right_shift_Tensor
 
-// bitwise_xor.Tensor, bitwise_xor_.Tensor, bitwise_xor.Tensor_out: kernels::bitwiseXorTensor.
+// bitwise_xor.Tensor, bitwise_xor_.Tensor, bitwise_xor.Tensor_out: kernels::bitwise_xor_tensor.
 namespace bitwise_xor_Tensor {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_bitwise_xor_Tensor, 1> op;
     op.meta(self, other);
-    kernels::bitwiseXorTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::bitwise_xor_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_bitwise_xor_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_bitwise_xor_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, other);
-    kernels::bitwiseXorTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::bitwise_xor_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_bitwise_xor_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_bitwise_xor_Tensor, 1> op(Form::kOut, out);
     op.meta(self, other);
-    kernels::bitwiseXorTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::bitwise_xor_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
 
@@ -782,14 +782,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_ceil, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_ceil, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_ceil, 1> op(Form::out, out);
+    Shaped<at::meta::structured_ceil, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -806,7 +806,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const std
     Output out_written(out, type);
     const Input self_read(call, self, type, kNumber);
     call("diopiClampScalar", diopiClampScalar, out_written, self_read,
-         Number(min, at::toOpMathType(type), Bound::lower), Number(max, at::toOpMathType(type), Bound::upper));
+         Number(min, at::toOpMathType(type), Bound::kLower), Number(max, at::toOpMathType(type), Bound::kUpper));
     out_written.finish();
 }
 
@@ -819,7 +819,7 @@ at::Tensor functional(const at::Tensor& self, const std::optional<at::Scalar>& m
 }
 
 at::Tensor& inplace(at::Tensor& self, const std::optional<at::Scalar>& min, const std::optional<at::Scalar>& max) {
-    Shaped<at::meta::structured_clamp, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_clamp, 1> op(Form::kInplace, self);
     op.meta(self, reference(min), reference(max));
     run(op.output(0), op.type(self.scalar_type()), self, min, max);
     return self;
@@ -827,7 +827,7 @@ at::Tensor& inplace(at::Tensor& self, const std::optional<at::Scalar>& min, cons
 
 at::Tensor& out(const at::Tensor& self, const std::optional<at::Scalar>& min, const std::optional<at::Scalar>& max,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_clamp, 1> op(Form::out, out);
+    Shaped<at::meta::structured_clamp, 1> op(Form::kOut, out);
     op.meta(self, reference(min), reference(max));
     run(op.output(0), op.type(self.scalar_type()), self, min, max);
     return out;
@@ -858,7 +858,7 @@ at::Tensor functional(const at::Tensor& self, const std::optional<at::Tensor>& m
 }
 
 at::Tensor& inplace(at::Tensor& self, const std::optional<at::Tensor>& min, const std::optional<at::Tensor>& max) {
-    Shaped<at::meta::structured_clamp_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_clamp_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, reference(min), reference(max));
     run(op.output(0), op.type(self.scalar_type()), self, min, max);
     return self;
@@ -866,7 +866,7 @@ at::Tensor& inplace(at::Tensor& self, const std::optional<at::Tensor>& min, cons
 
 at::Tensor& out(const at::Tensor& self, const std::optional<at::Tensor>& min, const std::optional<at::Tensor>& max,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_clamp_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_clamp_Tensor, 1> op(Form::kOut, out);
     op.meta(self, reference(min), reference(max));
     run(op.output(0), op.type(self.scalar_type()), self, min, max);
     return out;
@@ -882,7 +882,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, type);
     const Input self_read(call, self, type, kNumber);
     call("diopiClampMaxScalar", diopiClampMaxScalar, out_written, self_read,
-         Number(max, at::toOpMathType(type), Bound::upper));
+         Number(max, at::toOpMathType(type), Bound::kUpper));
     out_written.finish();
 }
 
@@ -894,14 +894,14 @@ at::Tensor functional(const at::Tensor& self, const at::Scalar& max) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& max) {
-    Shaped<at::meta::structured_clamp_max, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_clamp_max, 1> op(Form::kInplace, self);
     op.meta(self, max);
     run(op.output(0), op.type(self.scalar_type()), self, max);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& max, at::Tensor& out) {
-    Shaped<at::meta::structured_clamp_max, 1> op(Form::out, out);
+    Shaped<at::meta::structured_clamp_max, 1> op(Form::kOut, out);
     op.meta(self, max);
     run(op.output(0), op.type(self.scalar_type()), self, max);
     return out;
@@ -916,7 +916,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Call call(out);
     Output out_written(out, type);
     const Input self_read(call, self, type, kNumber);
-    if (isNumber(max)) {
+    if (is_number(max)) {
         call("diopiClampMaxScalar", diopiClampMaxScalar, out_written, self_read, Number(max.item()));
         out_written.finish();
         return;
@@ -934,14 +934,14 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& max) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& max) {
-    Shaped<at::meta::structured_clamp_max_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_clamp_max_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, max);
     run(op.output(0), op.type(self.scalar_type()), self, max);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& max, at::Tensor& out) {
-    Shaped<at::meta::structured_clamp_max_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_clamp_max_Tensor, 1> op(Form::kOut, out);
     op.meta(self, max);
     run(op.output(0), op.type(self.scalar_type()), self, max);
     return out;
@@ -957,7 +957,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, type);
     const Input self_read(call, self, type, kNumber);
     call("diopiClampMinScalar", diopiClampMinScalar, out_written, self_read,
-         Number(min, at::toOpMathType(type), Bound::lower));
+         Number(min, at::toOpMathType(type), Bound::kLower));
     out_written.finish();
 }
 
@@ -969,14 +969,14 @@ at::Tensor functional(const at::Tensor& self, const at::Scalar& min) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& min) {
-    Shaped<at::meta::structured_clamp_min, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_clamp_min, 1> op(Form::kInplace, self);
     op.meta(self, min);
     run(op.output(0), op.type(self.scalar_type()), self, min);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& min, at::Tensor& out) {
-    Shaped<at::meta::structured_clamp_min, 1> op(Form::out, out);
+    Shaped<at::meta::structured_clamp_min, 1> op(Form::kOut, out);
     op.meta(self, min);
     run(op.output(0), op.type(self.scalar_type()), self, min);
     return out;
@@ -991,7 +991,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Call call(out);
     Output out_written(out, type);
     const Input self_read(call, self, type, kNumber);
-    if (isNumber(min)) {
+    if (is_number(min)) {
         call("diopiClampMinScalar", diopiClampMinScalar, out_written, self_read, Number(min.item()));
         out_written.finish();
         return;
@@ -1009,14 +1009,14 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& min) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& min) {
-    Shaped<at::meta::structured_clamp_min_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_clamp_min_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, min);
     run(op.output(0), op.type(self.scalar_type()), self, min);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& min, at::Tensor& out) {
-    Shaped<at::meta::structured_clamp_min_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_clamp_min_Tensor, 1> op(Form::kOut, out);
     op.meta(self, min);
     run(op.output(0), op.type(self.scalar_type()), self, min);
     return out;
@@ -1024,27 +1024,27 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& min, at::Tensor& out) 
 
 }  // namespace clamp_min_Tensor
 
-// copysign.Tensor, copysign_.Tensor, copysign.out: kernels::copysignTensor.
+// copysign.Tensor, copysign_.Tensor, copysign.out: kernels::copysign_tensor.
 namespace copysign_Tensor {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_copysign_Tensor, 1> op;
     op.meta(self, other);
-    kernels::copysignTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::copysign_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_copysign_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_copysign_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, other);
-    kernels::copysignTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::copysign_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_copysign_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_copysign_Tensor, 1> op(Form::kOut, out);
     op.meta(self, other);
-    kernels::copysignTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::copysign_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
 
@@ -1069,14 +1069,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_cos, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_cos, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_cos, 1> op(Form::out, out);
+    Shaped<at::meta::structured_cos, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -1103,14 +1103,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_cosh, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_cosh, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_cosh, 1> op(Form::out, out);
+    Shaped<at::meta::structured_cosh, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -1125,7 +1125,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Call call(out);
     Output out_written(out, type);
     const Input self_read(call, self, type);
-    if (isNumber(other)) {
+    if (is_number(other)) {
         call("diopiDivScalar", diopiDivScalar, out_written, self_read, Number(other.item()), RoundModeNone);
         out_written.finish();
         return;
@@ -1143,14 +1143,14 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_div_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_div_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_div_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_div_Tensor, 1> op(Form::kOut, out);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -1166,13 +1166,13 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Call call(out);
     Output out_written(out, type);
     const Input self_read(call, self, type);
-    if (isNumber(other)) {
-        call("diopiDivScalar", diopiDivScalar, out_written, self_read, Number(other.item()), roundMode(rounding_mode));
+    if (is_number(other)) {
+        call("diopiDivScalar", diopiDivScalar, out_written, self_read, Number(other.item()), round_mode(rounding_mode));
         out_written.finish();
         return;
     }
     const Input other_read(call, other, type);
-    call("diopiDiv", diopiDiv, out_written, self_read, other_read, roundMode(rounding_mode));
+    call("diopiDiv", diopiDiv, out_written, self_read, other_read, round_mode(rounding_mode));
     out_written.finish();
 }
 
@@ -1184,7 +1184,7 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other, std::opti
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other, std::optional<std::string_view> rounding_mode) {
-    Shaped<at::meta::structured_div_Tensor_mode, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_div_Tensor_mode, 1> op(Form::kInplace, self);
     op.meta(self, other, rounding_mode);
     run(op.output(0), op.type(self.scalar_type()), self, other, rounding_mode);
     return self;
@@ -1192,7 +1192,7 @@ at::Tensor& inplace(at::Tensor& self, const at::Tensor& other, std::optional<std
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, std::optional<std::string_view> rounding_mode,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_div_Tensor_mode, 1> op(Form::out, out);
+    Shaped<at::meta::structured_div_Tensor_mode, 1> op(Form::kOut, out);
     op.meta(self, other, rounding_mode);
     run(op.output(0), op.type(self.scalar_type()), self, other, rounding_mode);
     return out;
@@ -1212,7 +1212,7 @@ at::Tensor functional(const at::Tensor& self, const at::Scalar& alpha, const at:
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& alpha, const at::Scalar& scale, const at::Scalar& input_scale) {
-    Shaped<at::meta::structured_elu, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_elu, 1> op(Form::kInplace, self);
     op.meta(self, alpha, scale, input_scale);
     kernels::elu(op.output(0), op.type(self.scalar_type()), self, alpha, scale, input_scale);
     return self;
@@ -1220,7 +1220,7 @@ at::Tensor& inplace(at::Tensor& self, const at::Scalar& alpha, const at::Scalar&
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& alpha, const at::Scalar& scale, const at::Scalar& input_scale,
                 at::Tensor& out) {
-    Shaped<at::meta::structured_elu, 1> op(Form::out, out);
+    Shaped<at::meta::structured_elu, 1> op(Form::kOut, out);
     op.meta(self, alpha, scale, input_scale);
     kernels::elu(op.output(0), op.type(self.scalar_type()), self, alpha, scale, input_scale);
     return out;
@@ -1228,25 +1228,25 @@ at::Tensor& out(const at::Tensor& self, const at::Scalar& alpha, const at::Scala
 
 }  // namespace elu
 
-// elu_backward, elu_backward.grad_input: kernels::eluBackward.
+// elu_backward, elu_backward.grad_input: kernels::elu_backward.
 namespace elu_backward {
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Scalar& alpha, const at::Scalar& scale,
                       const at::Scalar& input_scale, bool is_result, const at::Tensor& self_or_result) {
     Shaped<at::meta::structured_elu_backward, 1> op;
     op.meta(grad_output, alpha, scale, input_scale, is_result, self_or_result);
-    kernels::eluBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, alpha, scale, input_scale,
-                         is_result, self_or_result);
+    kernels::elu_backward(op.output(0), op.type(grad_output.scalar_type()), grad_output, alpha, scale, input_scale,
+                          is_result, self_or_result);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Scalar& alpha, const at::Scalar& scale,
                 const at::Scalar& input_scale, bool is_result, const at::Tensor& self_or_result,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured_elu_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_elu_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, alpha, scale, input_scale, is_result, self_or_result);
-    kernels::eluBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, alpha, scale, input_scale,
-                         is_result, self_or_result);
+    kernels::elu_backward(op.output(0), op.type(grad_output.scalar_type()), grad_output, alpha, scale, input_scale,
+                          is_result, self_or_result);
     return grad_input;
 }
 
@@ -1271,14 +1271,14 @@ at::Tensor functional(const at::Tensor& self, const at::Scalar& other) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& other) {
-    Shaped<at::meta::structured_eq_Scalar, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_eq_Scalar, 1> op(Form::kInplace, self);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& other, at::Tensor& out) {
-    Shaped<at::meta::structured_eq_Scalar, 1> op(Form::out, out);
+    Shaped<at::meta::structured_eq_Scalar, 1> op(Form::kOut, out);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -1293,7 +1293,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Call call(out);
     Output out_written(out, at::kBool);
     const Input self_read(call, self, type);
-    if (isNumber(other)) {
+    if (is_number(other)) {
         call("diopiEqScalar", diopiEqScalar, out_written, self_read, Number(other.item()));
         out_written.finish();
         return;
@@ -1311,14 +1311,14 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_eq_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_eq_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_eq_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_eq_Tensor, 1> op(Form::kOut, out);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -1345,14 +1345,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_erf, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_erf, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_erf, 1> op(Form::out, out);
+    Shaped<at::meta::structured_erf, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -1379,14 +1379,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_erfinv, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_erfinv, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_erfinv, 1> op(Form::out, out);
+    Shaped<at::meta::structured_erfinv, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -1413,14 +1413,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_exp, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_exp, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_exp, 1> op(Form::out, out);
+    Shaped<at::meta::structured_exp, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -1439,14 +1439,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_exp2, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_exp2, 1> op(Form::kInplace, self);
     op.meta(self);
     kernels::exp2(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_exp2, 1> op(Form::out, out);
+    Shaped<at::meta::structured_exp2, 1> op(Form::kOut, out);
     op.meta(self);
     kernels::exp2(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -1473,14 +1473,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_expm1, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_expm1, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_expm1, 1> op(Form::out, out);
+    Shaped<at::meta::structured_expm1, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -1507,14 +1507,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_floor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_floor, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_floor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_floor, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -1533,7 +1533,7 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_fmax, 1> op(Form::out, out);
+    Shaped<at::meta::structured_fmax, 1> op(Form::kOut, out);
     op.meta(self, other);
     kernels::fmax(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -1552,7 +1552,7 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_fmin, 1> op(Form::out, out);
+    Shaped<at::meta::structured_fmin, 1> op(Form::kOut, out);
     op.meta(self, other);
     kernels::fmin(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -1560,27 +1560,27 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 
 }  // namespace fmin
 
-// fmod.Tensor, fmod_.Tensor, fmod.Tensor_out: kernels::fmodTensor.
+// fmod.Tensor, fmod_.Tensor, fmod.Tensor_out: kernels::fmod_tensor.
 namespace fmod_Tensor {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_fmod_Tensor, 1> op;
     op.meta(self, other);
-    kernels::fmodTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::fmod_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_fmod_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_fmod_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, other);
-    kernels::fmodTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::fmod_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_fmod_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_fmod_Tensor, 1> op(Form::kOut, out);
     op.meta(self, other);
-    kernels::fmodTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::fmod_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
 
@@ -1597,14 +1597,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_frac, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_frac, 1> op(Form::kInplace, self);
     op.meta(self);
     kernels::frac(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_frac, 1> op(Form::out, out);
+    Shaped<at::meta::structured_frac, 1> op(Form::kOut, out);
     op.meta(self);
     kernels::frac(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -1631,14 +1631,14 @@ at::Tensor functional(const at::Tensor& self, const at::Scalar& other) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& other) {
-    Shaped<at::meta::structured_ge_Scalar, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_ge_Scalar, 1> op(Form::kInplace, self);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& other, at::Tensor& out) {
-    Shaped<at::meta::structured_ge_Scalar, 1> op(Form::out, out);
+    Shaped<at::meta::structured_ge_Scalar, 1> op(Form::kOut, out);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -1653,7 +1653,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Call call(out);
     Output out_written(out, at::kBool);
     const Input self_read(call, self, type, kNumber | kBool);
-    if (isNumber(other)) {
+    if (is_number(other)) {
         call("diopiGeScalar", diopiGeScalar, out_written, self_read, Number(other.item()));
         out_written.finish();
         return;
@@ -1671,14 +1671,14 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_ge_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_ge_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_ge_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_ge_Tensor, 1> op(Form::kOut, out);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -1705,14 +1705,14 @@ at::Tensor functional(const at::Tensor& self, std::string_view approximate) {
 }
 
 at::Tensor& inplace(at::Tensor& self, std::string_view approximate) {
-    Shaped<at::meta::structured_gelu, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_gelu, 1> op(Form::kInplace, self);
     op.meta(self, approximate);
     run(op.output(0), op.type(self.scalar_type()), self, approximate);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, std::string_view approximate, at::Tensor& out) {
-    Shaped<at::meta::structured_gelu, 1> op(Form::out, out);
+    Shaped<at::meta::structured_gelu, 1> op(Form::kOut, out);
     op.meta(self, approximate);
     run(op.output(0), op.type(self.scalar_type()), self, approximate);
     return out;
@@ -1743,7 +1743,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, std
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, std::string_view approximate,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured_gelu_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_gelu_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, self, approximate);
     run(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, approximate);
     return grad_input;
@@ -1762,7 +1762,7 @@ at::Tensor functional(const at::Tensor& self, int64_t dim) {
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t dim, at::Tensor& out) {
-    Shaped<at::meta::structured_glu, 1> op(Form::out, out);
+    Shaped<at::meta::structured_glu, 1> op(Form::kOut, out);
     op.meta(self, dim);
     kernels::glu(op.output(0), op.type(self.scalar_type()), self, dim);
     return out;
@@ -1789,14 +1789,14 @@ at::Tensor functional(const at::Tensor& self, const at::Scalar& other) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& other) {
-    Shaped<at::meta::structured_gt_Scalar, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_gt_Scalar, 1> op(Form::kInplace, self);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& other, at::Tensor& out) {
-    Shaped<at::meta::structured_gt_Scalar, 1> op(Form::out, out);
+    Shaped<at::meta::structured_gt_Scalar, 1> op(Form::kOut, out);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -1811,7 +1811,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Call call(out);
     Output out_written(out, at::kBool);
     const Input self_read(call, self, type, kNumber | kBool);
-    if (isNumber(other)) {
+    if (is_number(other)) {
         call("diopiGtScalar", diopiGtScalar, out_written, self_read, Number(other.item()));
         out_written.finish();
         return;
@@ -1829,14 +1829,14 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_gt_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_gt_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_gt_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_gt_Tensor, 1> op(Form::kOut, out);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -1855,7 +1855,7 @@ at::Tensor functional(const at::Tensor& self, const at::Scalar& lambd) {
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& lambd, at::Tensor& out) {
-    Shaped<at::meta::structured_hardshrink, 1> op(Form::out, out);
+    Shaped<at::meta::structured_hardshrink, 1> op(Form::kOut, out);
     op.meta(self, lambd);
     kernels::hardshrink(op.output(0), op.type(self.scalar_type()), self, lambd);
     return out;
@@ -1863,20 +1863,20 @@ at::Tensor& out(const at::Tensor& self, const at::Scalar& lambd, at::Tensor& out
 
 }  // namespace hardshrink
 
-// hardshrink_backward, hardshrink_backward.grad_input: kernels::hardshrinkBackward.
+// hardshrink_backward, hardshrink_backward.grad_input: kernels::hardshrink_backward.
 namespace hardshrink_backward {
 
 at::Tensor functional(const at::Tensor& grad_out, const at::Tensor& self, const at::Scalar& lambd) {
     Shaped<at::meta::structured_hardshrink_backward, 1> op;
     op.meta(grad_out, self, lambd);
-    kernels::hardshrinkBackward(op.output(0), op.type(grad_out.scalar_type()), grad_out, self, lambd);
+    kernels::hardshrink_backward(op.output(0), op.type(grad_out.scalar_type()), grad_out, self, lambd);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& grad_out, const at::Tensor& self, const at::Scalar& lambd, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_hardshrink_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_hardshrink_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_out, self, lambd);
-    kernels::hardshrinkBackward(op.output(0), op.type(grad_out.scalar_type()), grad_out, self, lambd);
+    kernels::hardshrink_backward(op.output(0), op.type(grad_out.scalar_type()), grad_out, self, lambd);
     return grad_input;
 }
 
@@ -1893,14 +1893,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_hardsigmoid, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_hardsigmoid, 1> op(Form::kInplace, self);
     op.meta(self);
     kernels::hardsigmoid(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_hardsigmoid, 1> op(Form::out, out);
+    Shaped<at::meta::structured_hardsigmoid, 1> op(Form::kOut, out);
     op.meta(self);
     kernels::hardsigmoid(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -1908,20 +1908,20 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace hardsigmoid
 
-// hardsigmoid_backward, hardsigmoid_backward.grad_input: kernels::hardsigmoidBackward.
+// hardsigmoid_backward, hardsigmoid_backward.grad_input: kernels::hardsigmoid_backward.
 namespace hardsigmoid_backward {
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self) {
     Shaped<at::meta::structured_hardsigmoid_backward, 1> op;
     op.meta(grad_output, self);
-    kernels::hardsigmoidBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self);
+    kernels::hardsigmoid_backward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_hardsigmoid_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_hardsigmoid_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, self);
-    kernels::hardsigmoidBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self);
+    kernels::hardsigmoid_backward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self);
     return grad_input;
 }
 
@@ -1938,14 +1938,14 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& values) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& values) {
-    Shaped<at::meta::structured_heaviside, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_heaviside, 1> op(Form::kInplace, self);
     op.meta(self, values);
     kernels::heaviside(op.output(0), op.type(self.scalar_type()), self, values);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& values, at::Tensor& out) {
-    Shaped<at::meta::structured_heaviside, 1> op(Form::out, out);
+    Shaped<at::meta::structured_heaviside, 1> op(Form::kOut, out);
     op.meta(self, values);
     kernels::heaviside(op.output(0), op.type(self.scalar_type()), self, values);
     return out;
@@ -1964,14 +1964,14 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_hypot, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_hypot, 1> op(Form::kInplace, self);
     op.meta(self, other);
     kernels::hypot(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_hypot, 1> op(Form::out, out);
+    Shaped<at::meta::structured_hypot, 1> op(Form::kOut, out);
     op.meta(self, other);
     kernels::hypot(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -1979,20 +1979,20 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 
 }  // namespace hypot
 
-// index.Tensor, index.Tensor_out: kernels::indexTensor.
+// index.Tensor, index.Tensor_out: kernels::index_tensor.
 namespace index_Tensor {
 
 at::Tensor functional(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices) {
     Shaped<at::meta::structured_index_Tensor, 1> op;
     op.meta(self, at::IOptTensorListRef(indices));
-    kernels::indexTensor(op.output(0), op.type(self.scalar_type()), self, indices);
+    kernels::index_tensor(op.output(0), op.type(self.scalar_type()), self, indices);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices, at::Tensor& out) {
-    Shaped<at::meta::structured_index_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_index_Tensor, 1> op(Form::kOut, out);
     op.meta(self, at::IOptTensorListRef(indices));
-    kernels::indexTensor(op.output(0), op.type(self.scalar_type()), self, indices);
+    kernels::index_tensor(op.output(0), op.type(self.scalar_type()), self, indices);
     return out;
 }
 
@@ -2009,7 +2009,7 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_isneginf, 1> op(Form::out, out);
+    Shaped<at::meta::structured_isneginf, 1> op(Form::kOut, out);
     op.meta(self);
     kernels::isneginf(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -2028,7 +2028,7 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_isposinf, 1> op(Form::out, out);
+    Shaped<at::meta::structured_isposinf, 1> op(Form::kOut, out);
     op.meta(self);
     kernels::isposinf(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -2055,14 +2055,14 @@ at::Tensor functional(const at::Tensor& self, const at::Scalar& other) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& other) {
-    Shaped<at::meta::structured_le_Scalar, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_le_Scalar, 1> op(Form::kInplace, self);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& other, at::Tensor& out) {
-    Shaped<at::meta::structured_le_Scalar, 1> op(Form::out, out);
+    Shaped<at::meta::structured_le_Scalar, 1> op(Form::kOut, out);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -2077,7 +2077,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Call call(out);
     Output out_written(out, at::kBool);
     const Input self_read(call, self, type, kNumber | kBool);
-    if (isNumber(other)) {
+    if (is_number(other)) {
         call("diopiLeScalar", diopiLeScalar, out_written, self_read, Number(other.item()));
         out_written.finish();
         return;
@@ -2095,14 +2095,14 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_le_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_le_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_le_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_le_Tensor, 1> op(Form::kOut, out);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -2129,14 +2129,14 @@ at::Tensor functional(const at::Tensor& self, const at::Scalar& negative_slope) 
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& negative_slope) {
-    Shaped<at::meta::structured_leaky_relu, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_leaky_relu, 1> op(Form::kInplace, self);
     op.meta(self, negative_slope);
     run(op.output(0), op.type(self.scalar_type()), self, negative_slope);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& negative_slope, at::Tensor& out) {
-    Shaped<at::meta::structured_leaky_relu, 1> op(Form::out, out);
+    Shaped<at::meta::structured_leaky_relu, 1> op(Form::kOut, out);
     op.meta(self, negative_slope);
     run(op.output(0), op.type(self.scalar_type()), self, negative_slope);
     return out;
@@ -2168,7 +2168,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, con
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& negative_slope,
                 bool self_is_result, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_leaky_relu_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_leaky_relu_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, self, negative_slope, self_is_result);
     run(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, negative_slope, self_is_result);
     return grad_input;
@@ -2197,14 +2197,14 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& end, const at::S
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& end, const at::Scalar& weight) {
-    Shaped<at::meta::structured_lerp_Scalar, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_lerp_Scalar, 1> op(Form::kInplace, self);
     op.meta(self, end, weight);
     run(op.output(0), op.type(self.scalar_type()), self, end, weight);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& end, const at::Scalar& weight, at::Tensor& out) {
-    Shaped<at::meta::structured_lerp_Scalar, 1> op(Form::out, out);
+    Shaped<at::meta::structured_lerp_Scalar, 1> op(Form::kOut, out);
     op.meta(self, end, weight);
     run(op.output(0), op.type(self.scalar_type()), self, end, weight);
     return out;
@@ -2221,7 +2221,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, type);
     const Input self_read(call, self, type, kFloating | kComplex);
     const Input end_read(call, end, type);
-    if (isNumber(weight)) {
+    if (is_number(weight)) {
         call("diopiLerpScalar", diopiLerpScalar, out_written, self_read, end_read, Number(weight.item()));
         out_written.finish();
         return;
@@ -2239,14 +2239,14 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& end, const at::T
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& end, const at::Tensor& weight) {
-    Shaped<at::meta::structured_lerp_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_lerp_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, end, weight);
     run(op.output(0), op.type(self.scalar_type()), self, end, weight);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& end, const at::Tensor& weight, at::Tensor& out) {
-    Shaped<at::meta::structured_lerp_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_lerp_Tensor, 1> op(Form::kOut, out);
     op.meta(self, end, weight);
     run(op.output(0), op.type(self.scalar_type()), self, end, weight);
     return out;
@@ -2273,14 +2273,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_log, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_log, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_log, 1> op(Form::out, out);
+    Shaped<at::meta::structured_log, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -2307,14 +2307,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_log10, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_log10, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_log10, 1> op(Form::out, out);
+    Shaped<at::meta::structured_log10, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -2341,14 +2341,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_log1p, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_log1p, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_log1p, 1> op(Form::out, out);
+    Shaped<at::meta::structured_log1p, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -2375,14 +2375,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_log2, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_log2, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_log2, 1> op(Form::out, out);
+    Shaped<at::meta::structured_log2, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -2401,7 +2401,7 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_logaddexp, 1> op(Form::out, out);
+    Shaped<at::meta::structured_logaddexp, 1> op(Form::kOut, out);
     op.meta(self, other);
     kernels::logaddexp(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -2420,7 +2420,7 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_logaddexp2, 1> op(Form::out, out);
+    Shaped<at::meta::structured_logaddexp2, 1> op(Form::kOut, out);
     op.meta(self, other);
     kernels::logaddexp2(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -2428,21 +2428,21 @@ at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out
 
 }  // namespace logaddexp2
 
-// logit_backward, logit_backward.grad_input: kernels::logitBackward.
+// logit_backward, logit_backward.grad_input: kernels::logit_backward.
 namespace logit_backward {
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, std::optional<double> eps) {
     Shaped<at::meta::structured_logit_backward, 1> op;
     op.meta(grad_output, self, eps);
-    kernels::logitBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, eps);
+    kernels::logit_backward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, eps);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, std::optional<double> eps,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured_logit_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_logit_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, self, eps);
-    kernels::logitBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, eps);
+    kernels::logit_backward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, eps);
     return grad_input;
 }
 
@@ -2467,14 +2467,14 @@ at::Tensor functional(const at::Tensor& self, const at::Scalar& other) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& other) {
-    Shaped<at::meta::structured_lt_Scalar, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_lt_Scalar, 1> op(Form::kInplace, self);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& other, at::Tensor& out) {
-    Shaped<at::meta::structured_lt_Scalar, 1> op(Form::out, out);
+    Shaped<at::meta::structured_lt_Scalar, 1> op(Form::kOut, out);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -2489,7 +2489,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Call call(out);
     Output out_written(out, at::kBool);
     const Input self_read(call, self, type, kNumber | kBool);
-    if (isNumber(other)) {
+    if (is_number(other)) {
         call("diopiLtScalar", diopiLtScalar, out_written, self_read, Number(other.item()));
         out_written.finish();
         return;
@@ -2507,14 +2507,14 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_lt_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_lt_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_lt_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_lt_Tensor, 1> op(Form::kOut, out);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -2542,7 +2542,7 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_maximum, 1> op(Form::out, out);
+    Shaped<at::meta::structured_maximum, 1> op(Form::kOut, out);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -2570,7 +2570,7 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_minimum, 1> op(Form::out, out);
+    Shaped<at::meta::structured_minimum, 1> op(Form::kOut, out);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -2589,14 +2589,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_mish, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_mish, 1> op(Form::kInplace, self);
     op.meta(self);
     kernels::mish(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_mish, 1> op(Form::out, out);
+    Shaped<at::meta::structured_mish, 1> op(Form::kOut, out);
     op.meta(self);
     kernels::mish(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -2604,20 +2604,20 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace mish
 
-// mse_loss, mse_loss.out: kernels::mseLoss.
+// mse_loss, mse_loss.out: kernels::mse_loss.
 namespace mse_loss {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
     Shaped<at::meta::structured_mse_loss, 1> op;
     op.meta(self, target, reduction);
-    kernels::mseLoss(op.output(0), op.type(self.scalar_type()), self, target, reduction);
+    kernels::mse_loss(op.output(0), op.type(self.scalar_type()), self, target, reduction);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& target, int64_t reduction, at::Tensor& out) {
-    Shaped<at::meta::structured_mse_loss, 1> op(Form::out, out);
+    Shaped<at::meta::structured_mse_loss, 1> op(Form::kOut, out);
     op.meta(self, target, reduction);
-    kernels::mseLoss(op.output(0), op.type(self.scalar_type()), self, target, reduction);
+    kernels::mse_loss(op.output(0), op.type(self.scalar_type()), self, target, reduction);
     return out;
 }
 
@@ -2630,7 +2630,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Call call(out);
     Output out_written(out, type);
     const Input self_read(call, self, type);
-    if (isNumber(other)) {
+    if (is_number(other)) {
         call("diopiMulScalar", diopiMulScalar, out_written, self_read, Number(other.item()));
         out_written.finish();
         return;
@@ -2648,14 +2648,14 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_mul_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_mul_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_mul_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_mul_Tensor, 1> op(Form::kOut, out);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -2682,14 +2682,14 @@ at::Tensor functional(const at::Tensor& self, const at::Scalar& other) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& other) {
-    Shaped<at::meta::structured_ne_Scalar, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_ne_Scalar, 1> op(Form::kInplace, self);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& other, at::Tensor& out) {
-    Shaped<at::meta::structured_ne_Scalar, 1> op(Form::out, out);
+    Shaped<at::meta::structured_ne_Scalar, 1> op(Form::kOut, out);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -2704,7 +2704,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Call call(out);
     Output out_written(out, at::kBool);
     const Input self_read(call, self, type);
-    if (isNumber(other)) {
+    if (is_number(other)) {
         call("diopiNeScalar", diopiNeScalar, out_written, self_read, Number(other.item()));
         out_written.finish();
         return;
@@ -2722,14 +2722,14 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_ne_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_ne_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_ne_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_ne_Tensor, 1> op(Form::kOut, out);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -2756,14 +2756,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_neg, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_neg, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_neg, 1> op(Form::out, out);
+    Shaped<at::meta::structured_neg, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -2771,27 +2771,27 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace neg
 
-// pow.Tensor_Scalar, pow_.Scalar, pow.Tensor_Scalar_out: kernels::powTensorScalar.
+// pow.Tensor_Scalar, pow_.Scalar, pow.Tensor_Scalar_out: kernels::pow_tensor_scalar.
 namespace pow_Tensor_Scalar {
 
 at::Tensor functional(const at::Tensor& self, const at::Scalar& exponent) {
     Shaped<at::meta::structured_pow_Tensor_Scalar, 1> op;
     op.meta(self, exponent);
-    kernels::powTensorScalar(op.output(0), op.type(self.scalar_type()), self, exponent);
+    kernels::pow_tensor_scalar(op.output(0), op.type(self.scalar_type()), self, exponent);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& exponent) {
-    Shaped<at::meta::structured_pow_Tensor_Scalar, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_pow_Tensor_Scalar, 1> op(Form::kInplace, self);
     op.meta(self, exponent);
-    kernels::powTensorScalar(op.output(0), op.type(self.scalar_type()), self, exponent);
+    kernels::pow_tensor_scalar(op.output(0), op.type(self.scalar_type()), self, exponent);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& exponent, at::Tensor& out) {
-    Shaped<at::meta::structured_pow_Tensor_Scalar, 1> op(Form::out, out);
+    Shaped<at::meta::structured_pow_Tensor_Scalar, 1> op(Form::kOut, out);
     op.meta(self, exponent);
-    kernels::powTensorScalar(op.output(0), op.type(self.scalar_type()), self, exponent);
+    kernels::pow_tensor_scalar(op.output(0), op.type(self.scalar_type()), self, exponent);
     return out;
 }
 
@@ -2805,12 +2805,12 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, type);
     const Input self_read(call, self, type);
     const Input exponent_read(call, exponent, type);
-    if (isNumber(self)) {
+    if (is_number(self)) {
         call("diopiPowScalar", diopiPowScalar, out_written, Number(self.item()), exponent_read);
         out_written.finish();
         return;
     }
-    if (isNumber(exponent)) {
+    if (is_number(exponent)) {
         call("diopiPow", diopiPow, out_written, self_read, Number(exponent.item()));
         out_written.finish();
         return;
@@ -2827,14 +2827,14 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& exponent) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& exponent) {
-    Shaped<at::meta::structured_pow_Tensor_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_pow_Tensor_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, exponent);
     run(op.output(0), op.type(self.scalar_type()), self, exponent);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& exponent, at::Tensor& out) {
-    Shaped<at::meta::structured_pow_Tensor_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_pow_Tensor_Tensor, 1> op(Form::kOut, out);
     op.meta(self, exponent);
     run(op.output(0), op.type(self.scalar_type()), self, exponent);
     return out;
@@ -2861,14 +2861,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_reciprocal, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_reciprocal, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_reciprocal, 1> op(Form::out, out);
+    Shaped<at::meta::structured_reciprocal, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -2885,12 +2885,12 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, type);
     const Input self_read(call, self, type, kNumber | kBool);
     const Input other_read(call, other, type, kNumber | kBool);
-    if (isNumber(other)) {
+    if (is_number(other)) {
         call("diopiRemainderScalar", diopiRemainderScalar, out_written, self_read, Number(other.item()));
         out_written.finish();
         return;
     }
-    if (isNumber(self)) {
+    if (is_number(self)) {
         call("diopiRemainder", diopiRemainder, out_written, Number(self.item()), other_read);
         out_written.finish();
         return;
@@ -2907,14 +2907,14 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_remainder_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_remainder_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_remainder_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_remainder_Tensor, 1> op(Form::kOut, out);
     op.meta(self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
@@ -2933,14 +2933,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_round, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_round, 1> op(Form::kInplace, self);
     op.meta(self);
     kernels::round(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_round, 1> op(Form::out, out);
+    Shaped<at::meta::structured_round, 1> op(Form::kOut, out);
     op.meta(self);
     kernels::round(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -2948,27 +2948,27 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace round
 
-// round.decimals, round_.decimals, round.decimals_out: kernels::roundDecimals.
+// round.decimals, round_.decimals, round.decimals_out: kernels::round_decimals.
 namespace round_decimals {
 
 at::Tensor functional(const at::Tensor& self, int64_t decimals) {
     Shaped<at::meta::structured_round_decimals, 1> op;
     op.meta(self, decimals);
-    kernels::roundDecimals(op.output(0), op.type(self.scalar_type()), self, decimals);
+    kernels::round_decimals(op.output(0), op.type(self.scalar_type()), self, decimals);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, int64_t decimals) {
-    Shaped<at::meta::structured_round_decimals, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_round_decimals, 1> op(Form::kInplace, self);
     op.meta(self, decimals);
-    kernels::roundDecimals(op.output(0), op.type(self.scalar_type()), self, decimals);
+    kernels::round_decimals(op.output(0), op.type(self.scalar_type()), self, decimals);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, int64_t decimals, at::Tensor& out) {
-    Shaped<at::meta::structured_round_decimals, 1> op(Form::out, out);
+    Shaped<at::meta::structured_round_decimals, 1> op(Form::kOut, out);
     op.meta(self, decimals);
-    kernels::roundDecimals(op.output(0), op.type(self.scalar_type()), self, decimals);
+    kernels::round_decimals(op.output(0), op.type(self.scalar_type()), self, decimals);
     return out;
 }
 
@@ -2993,14 +2993,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_rsqrt, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_rsqrt, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_rsqrt, 1> op(Form::out, out);
+    Shaped<at::meta::structured_rsqrt, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -3027,14 +3027,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_sgn, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_sgn, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_sgn, 1> op(Form::out, out);
+    Shaped<at::meta::structured_sgn, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -3061,14 +3061,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_sigmoid, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_sigmoid, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_sigmoid, 1> op(Form::out, out);
+    Shaped<at::meta::structured_sigmoid, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -3096,7 +3096,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& output) {
 }
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& output, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_sigmoid_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_sigmoid_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, output);
     run(op.output(0), op.type(grad_output.scalar_type()), grad_output, output);
     return grad_input;
@@ -3123,14 +3123,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_sign, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_sign, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_sign, 1> op(Form::out, out);
+    Shaped<at::meta::structured_sign, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -3149,7 +3149,7 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_signbit, 1> op(Form::out, out);
+    Shaped<at::meta::structured_signbit, 1> op(Form::kOut, out);
     op.meta(self);
     kernels::signbit(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -3176,14 +3176,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_silu, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_silu, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_silu, 1> op(Form::out, out);
+    Shaped<at::meta::structured_silu, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -3211,7 +3211,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self) {
 }
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_silu_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_silu_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, self);
     run(op.output(0), op.type(grad_output.scalar_type()), grad_output, self);
     return grad_input;
@@ -3238,14 +3238,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_sin, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_sin, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_sin, 1> op(Form::out, out);
+    Shaped<at::meta::structured_sin, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -3264,14 +3264,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_sinc, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_sinc, 1> op(Form::kInplace, self);
     op.meta(self);
     kernels::sinc(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_sinc, 1> op(Form::out, out);
+    Shaped<at::meta::structured_sinc, 1> op(Form::kOut, out);
     op.meta(self);
     kernels::sinc(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -3298,14 +3298,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_sinh, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_sinh, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_sinh, 1> op(Form::out, out);
+    Shaped<at::meta::structured_sinh, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -3313,20 +3313,20 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace sinh
 
-// smooth_l1_loss, smooth_l1_loss.out: kernels::smoothL1Loss.
+// smooth_l1_loss, smooth_l1_loss.out: kernels::smooth_l1_loss.
 namespace smooth_l1_loss {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double beta) {
     Shaped<at::meta::structured_smooth_l1_loss, 1> op;
     op.meta(self, target, reduction, beta);
-    kernels::smoothL1Loss(op.output(0), op.type(self.scalar_type()), self, target, reduction, beta);
+    kernels::smooth_l1_loss(op.output(0), op.type(self.scalar_type()), self, target, reduction, beta);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double beta, at::Tensor& out) {
-    Shaped<at::meta::structured_smooth_l1_loss, 1> op(Form::out, out);
+    Shaped<at::meta::structured_smooth_l1_loss, 1> op(Form::kOut, out);
     op.meta(self, target, reduction, beta);
-    kernels::smoothL1Loss(op.output(0), op.type(self.scalar_type()), self, target, reduction, beta);
+    kernels::smooth_l1_loss(op.output(0), op.type(self.scalar_type()), self, target, reduction, beta);
     return out;
 }
 
@@ -3343,7 +3343,7 @@ at::Tensor functional(const at::Tensor& self, const at::Scalar& beta, const at::
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& beta, const at::Scalar& threshold, at::Tensor& out) {
-    Shaped<at::meta::structured_softplus, 1> op(Form::out, out);
+    Shaped<at::meta::structured_softplus, 1> op(Form::kOut, out);
     op.meta(self, beta, threshold);
     kernels::softplus(op.output(0), op.type(self.scalar_type()), self, beta, threshold);
     return out;
@@ -3351,22 +3351,22 @@ at::Tensor& out(const at::Tensor& self, const at::Scalar& beta, const at::Scalar
 
 }  // namespace softplus
 
-// softplus_backward, softplus_backward.grad_input: kernels::softplusBackward.
+// softplus_backward, softplus_backward.grad_input: kernels::softplus_backward.
 namespace softplus_backward {
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& beta,
                       const at::Scalar& threshold) {
     Shaped<at::meta::structured_softplus_backward, 1> op;
     op.meta(grad_output, self, beta, threshold);
-    kernels::softplusBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, beta, threshold);
+    kernels::softplus_backward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, beta, threshold);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& beta,
                 const at::Scalar& threshold, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_softplus_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_softplus_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, self, beta, threshold);
-    kernels::softplusBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, beta, threshold);
+    kernels::softplus_backward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, beta, threshold);
     return grad_input;
 }
 
@@ -3383,7 +3383,7 @@ at::Tensor functional(const at::Tensor& self, const at::Scalar& lambd) {
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& lambd, at::Tensor& out) {
-    Shaped<at::meta::structured_softshrink, 1> op(Form::out, out);
+    Shaped<at::meta::structured_softshrink, 1> op(Form::kOut, out);
     op.meta(self, lambd);
     kernels::softshrink(op.output(0), op.type(self.scalar_type()), self, lambd);
     return out;
@@ -3391,59 +3391,59 @@ at::Tensor& out(const at::Tensor& self, const at::Scalar& lambd, at::Tensor& out
 
 }  // namespace softshrink
 
-// softshrink_backward, softshrink_backward.grad_input: kernels::softshrinkBackward.
+// softshrink_backward, softshrink_backward.grad_input: kernels::softshrink_backward.
 namespace softshrink_backward {
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& lambd) {
     Shaped<at::meta::structured_softshrink_backward, 1> op;
     op.meta(grad_output, self, lambd);
-    kernels::softshrinkBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, lambd);
+    kernels::softshrink_backward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, lambd);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& lambd,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured_softshrink_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_softshrink_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, self, lambd);
-    kernels::softshrinkBackward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, lambd);
+    kernels::softshrink_backward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, lambd);
     return grad_input;
 }
 
 }  // namespace softshrink_backward
 
-// special_entr, special_entr.out: kernels::specialEntr.
+// special_entr, special_entr.out: kernels::special_entr.
 namespace special_entr {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_special_entr, 1> op;
     op.meta(self);
-    kernels::specialEntr(op.output(0), op.type(self.scalar_type()), self);
+    kernels::special_entr(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_special_entr, 1> op(Form::out, out);
+    Shaped<at::meta::structured_special_entr, 1> op(Form::kOut, out);
     op.meta(self);
-    kernels::specialEntr(op.output(0), op.type(self.scalar_type()), self);
+    kernels::special_entr(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
 
 }  // namespace special_entr
 
-// special_xlog1py, special_xlog1py.out: kernels::specialXlog1py.
+// special_xlog1py, special_xlog1py.out: kernels::special_xlog1py.
 namespace special_xlog1py {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_special_xlog1py, 1> op;
     op.meta(self, other);
-    kernels::specialXlog1py(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::special_xlog1py(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_special_xlog1py, 1> op(Form::out, out);
+    Shaped<at::meta::structured_special_xlog1py, 1> op(Form::kOut, out);
     op.meta(self, other);
-    kernels::specialXlog1py(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::special_xlog1py(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
 
@@ -3468,14 +3468,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_sqrt, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_sqrt, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_sqrt, 1> op(Form::out, out);
+    Shaped<at::meta::structured_sqrt, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -3491,7 +3491,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Call call(out);
     Output out_written(out, type);
     const Input self_read(call, self, type, kNumber | kComplex);
-    if (isNumber(other)) {
+    if (is_number(other)) {
         call("diopiSubScalar", diopiSubScalar, out_written, self_read, Number(other.item()),
              Number(alpha, at::toOpMathType(type)));
         out_written.finish();
@@ -3510,14 +3510,14 @@ at::Tensor functional(const at::Tensor& self, const at::Tensor& other, const at:
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
-    Shaped<at::meta::structured_sub_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_sub_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, other, alpha);
     run(op.output(0), op.type(self.scalar_type()), self, other, alpha);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha, at::Tensor& out) {
-    Shaped<at::meta::structured_sub_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_sub_Tensor, 1> op(Form::kOut, out);
     op.meta(self, other, alpha);
     run(op.output(0), op.type(self.scalar_type()), self, other, alpha);
     return out;
@@ -3544,14 +3544,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_tan, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_tan, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_tan, 1> op(Form::out, out);
+    Shaped<at::meta::structured_tan, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -3578,14 +3578,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_tanh, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_tanh, 1> op(Form::kInplace, self);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_tanh, 1> op(Form::out, out);
+    Shaped<at::meta::structured_tanh, 1> op(Form::kOut, out);
     op.meta(self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -3613,7 +3613,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& output) {
 }
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& output, at::Tensor& grad_input) {
-    Shaped<at::meta::structured_tanh_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_tanh_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, output);
     run(op.output(0), op.type(grad_output.scalar_type()), grad_output, output);
     return grad_input;
@@ -3642,14 +3642,14 @@ at::Tensor functional(const at::Tensor& self, const at::Scalar& threshold, const
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& threshold, const at::Scalar& value) {
-    Shaped<at::meta::structured_threshold, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_threshold, 1> op(Form::kInplace, self);
     op.meta(self, threshold, value);
     run(op.output(0), op.type(self.scalar_type()), self, threshold, value);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& threshold, const at::Scalar& value, at::Tensor& out) {
-    Shaped<at::meta::structured_threshold, 1> op(Form::out, out);
+    Shaped<at::meta::structured_threshold, 1> op(Form::kOut, out);
     op.meta(self, threshold, value);
     run(op.output(0), op.type(self.scalar_type()), self, threshold, value);
     return out;
@@ -3680,7 +3680,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, con
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& threshold,
                 at::Tensor& grad_input) {
-    Shaped<at::meta::structured_threshold_backward, 1> op(Form::out, grad_input);
+    Shaped<at::meta::structured_threshold_backward, 1> op(Form::kOut, grad_input);
     op.meta(grad_output, self, threshold);
     run(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, threshold);
     return grad_input;
@@ -3699,14 +3699,14 @@ at::Tensor functional(const at::Tensor& self) {
 }
 
 at::Tensor& inplace(at::Tensor& self) {
-    Shaped<at::meta::structured_trunc, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_trunc, 1> op(Form::kInplace, self);
     op.meta(self);
     kernels::trunc(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
-    Shaped<at::meta::structured_trunc, 1> op(Form::out, out);
+    Shaped<at::meta::structured_trunc, 1> op(Form::kOut, out);
     op.meta(self);
     kernels::trunc(op.output(0), op.type(self.scalar_type()), self);
     return out;
@@ -3714,33 +3714,33 @@ at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
 
 }  // namespace trunc
 
-// xlogy.Tensor, xlogy_.Tensor, xlogy.OutTensor: kernels::xlogyTensor.
+// xlogy.Tensor, xlogy_.Tensor, xlogy.OutTensor: kernels::xlogy_tensor.
 namespace xlogy_Tensor {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_xlogy_Tensor, 1> op;
     op.meta(self, other);
-    kernels::xlogyTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::xlogy_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
-    Shaped<at::meta::structured_xlogy_Tensor, 1> op(Form::inplace, self);
+    Shaped<at::meta::structured_xlogy_Tensor, 1> op(Form::kInplace, self);
     op.meta(self, other);
-    kernels::xlogyTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::xlogy_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    Shaped<at::meta::structured_xlogy_Tensor, 1> op(Form::out, out);
+    Shaped<at::meta::structured_xlogy_Tensor, 1> op(Form::kOut, out);
     op.meta(self, other);
-    kernels::xlogyTensor(op.output(0), op.type(self.scalar_type()), self, other);
+    kernels::xlogy_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
 
 }  // namespace xlogy_Tensor
 
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+const KernelLibrary kStructured(c10::DispatchKey::PrivateUse1, [](KernelLibrary& library) {
     implement<at::_ops::acos, &acos::functional>(library);
     implement<at::_ops::acos_, &acos::inplace>(library);
     implement<at::_ops::acos_out, &acos::out>(library);
@@ -4053,7 +4053,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     implement<at::_ops::xlogy_Tensor, &xlogy_Tensor::functional>(library);
     implement<at::_ops::xlogy__Tensor, &xlogy_Tensor::inplace>(library);
     implement<at::_ops::xlogy_OutTensor, &xlogy_Tensor::out>(library);
-}
+});
 
 }  // namespace
 

@@ -10,11 +10,11 @@
 
 namespace diopigen::mutant {
 
-using diopigen::bfloat16OfFloat;
-using diopigen::elementBytes;
-using diopigen::floatOfBfloat16;
-using diopigen::floatOfHalf;
-using diopigen::halfOfFloat;
+using diopigen::bfloat16_of_float;
+using diopigen::element_bytes;
+using diopigen::float_of_bfloat16;
+using diopigen::float_of_half;
+using diopigen::half_of_float;
 
 namespace {
 
@@ -31,8 +31,8 @@ void store(char* to, T value) {
 }
 
 // Rounded once, from double: what is then stored is a float exactly.
-uint16_t toFloat16(double value) { return halfOfFloat(static_cast<float>(throughFloat16(value))); }
-uint16_t toBfloat16(double value) { return bfloat16OfFloat(static_cast<float>(throughBfloat16(value))); }
+uint16_t toFloat16(double value) { return half_of_float(static_cast<float>(throughFloat16(value))); }
+uint16_t toBfloat16(double value) { return bfloat16_of_float(static_cast<float>(throughBfloat16(value))); }
 
 }  // namespace
 
@@ -68,7 +68,7 @@ View::View(diopiConstTensorHandle_t handle) : handle_(handle) {
         diopiGetTensorDataConst(handle, &data) != diopiSuccess) {
         return;
     }
-    itemsize_ = elementBytes(dtype_);
+    itemsize_ = element_bytes(dtype_);
     shape_.assign(shape.data, shape.data + shape.len);
     stride_.assign(stride.data, stride.data + stride.len);
     count_ = 1;
@@ -114,13 +114,13 @@ double View::real(int64_t index) const {
     const char* from = address(index);
     switch (dtype_) {
         case diopi_dtype_float16:
-            return floatOfHalf(load<uint16_t>(from));
+            return float_of_half(load<uint16_t>(from));
         case diopi_dtype_bfloat16:
-            return floatOfBfloat16(load<uint16_t>(from));
+            return float_of_bfloat16(load<uint16_t>(from));
         case diopi_dtype_float8_e4m3fn:
-            return floatOfFloat8(Float8::e4m3fn, load<uint8_t>(from));
+            return float_of_float8(Float8::kE4m3fn, load<uint8_t>(from));
         case diopi_dtype_float8_e5m2:
-            return floatOfFloat8(Float8::e5m2, load<uint8_t>(from));
+            return float_of_float8(Float8::kE5m2, load<uint8_t>(from));
         case diopi_dtype_float32:
         case diopi_dtype_complex64:
             return load<float>(from);
@@ -142,9 +142,9 @@ void View::setReal(int64_t index, double value) const {
         case diopi_dtype_bfloat16:
             return store(to, toBfloat16(value));
         case diopi_dtype_float8_e4m3fn:
-            return store(to, float8OfFloat(Float8::e4m3fn, static_cast<float>(value)));
+            return store(to, float8_of_float(Float8::kE4m3fn, static_cast<float>(value)));
         case diopi_dtype_float8_e5m2:
-            return store(to, float8OfFloat(Float8::e5m2, static_cast<float>(value)));
+            return store(to, float8_of_float(Float8::kE5m2, static_cast<float>(value)));
         case diopi_dtype_float32:
         case diopi_dtype_complex64:
             return store(to, static_cast<float>(value));

@@ -92,7 +92,7 @@ Argument argument_of(const Operand& operand, CallTensors::const_iterator& next) 
     }
 }
 
-bool isEmpty(const TensorView& tensor) {
+bool is_empty(const TensorView& tensor) {
     return !tensor.is_null() && tensor.shape.len == 1 && tensor.shape.data[0] == 0;
 }
 
@@ -113,7 +113,8 @@ void drop_empty(const Parameter& rule, const std::vector<Argument>& arguments, A
     }
     const Argument* const other = followed(rule, arguments);
     if (!argument.is_array) {
-        argument.is_null = isEmpty(argument.tensor) && (other == nullptr || other->is_array || !isEmpty(other->tensor));
+        argument.is_null =
+            is_empty(argument.tensor) && (other == nullptr || other->is_array || !is_empty(other->tensor));
         return;
     }
     if (other == nullptr || other->members.size() != argument.members.size()) {
@@ -122,7 +123,7 @@ void drop_empty(const Parameter& rule, const std::vector<Argument>& arguments, A
     argument.tensors.clear();
     for (size_t k = 0; k < argument.members.size(); ++k) {
         TensorView& member = argument.members[k];
-        if (isEmpty(member) && !isEmpty(other->members[k])) {
+        if (is_empty(member) && !is_empty(other->members[k])) {
             member = TensorView();
         } else if (!member.is_null()) {
             argument.tensors.push_back(member);

@@ -5,18 +5,18 @@
 
 namespace diopigen::contract {
 
-int category(diopiDtype_t dtype) { return dtypeCategory(dtype); }
+int category(diopiDtype_t dtype) { return dtype_category(dtype); }
 
 diopiDtype_t to_float(diopiDtype_t dtype) { return category(dtype) >= 2 ? dtype : diopi_dtype_float32; }
 
-diopiDtype_t to_opmath(diopiDtype_t dtype) { return dtypeFacts(dtype).compute; }
+diopiDtype_t to_opmath(diopiDtype_t dtype) { return dtype_facts(dtype).compute; }
 
-diopiDtype_t to_real(diopiDtype_t dtype) { return dtypeFacts(dtype).real; }
+diopiDtype_t to_real(diopiDtype_t dtype) { return dtype_facts(dtype).real; }
 
-diopiDtype_t to_complex(diopiDtype_t dtype) { return dtypeFacts(dtype).complex; }
+diopiDtype_t to_complex(diopiDtype_t dtype) { return dtype_facts(dtype).complex; }
 
 bool range_of(diopiDtype_t dtype, int64_t& low, uint64_t& high) {
-    const DtypeFacts& facts = dtypeFacts(dtype);
+    const DtypeFacts& facts = dtype_facts(dtype);
     const int bits = 8 * facts.bytes;
     switch (facts.kind) {
         case DtypeKind::kBool:
@@ -37,7 +37,7 @@ bool range_of(diopiDtype_t dtype, int64_t& low, uint64_t& high) {
 }
 
 double largest_of(diopiDtype_t dtype) {
-    return is_floating(dtype) ? dtypeFacts(dtype).largest : std::numeric_limits<double>::max();
+    return is_floating(dtype) ? dtype_facts(dtype).largest : std::numeric_limits<double>::max();
 }
 
 int64_t exact_integers(diopiDtype_t dtype) {
@@ -46,7 +46,7 @@ int64_t exact_integers(diopiDtype_t dtype) {
     if (range_of(dtype, low, high)) {
         return static_cast<int64_t>(std::min<uint64_t>(high, std::numeric_limits<int64_t>::max()));
     }
-    return int64_t{1} << (is_floating(dtype) ? dtypeFacts(dtype).digits : 53);
+    return int64_t{1} << (is_floating(dtype) ? dtype_facts(dtype).digits : 53);
 }
 
 }  // namespace diopigen::contract

@@ -13,8 +13,8 @@ constexpr uint32_t bit_of(diopiDtype_t dtype) {
     return static_cast<uint32_t>(dtype) < 32 ? 1U << static_cast<uint32_t>(dtype) : 0;
 }
 constexpr bool is_in(uint32_t dtypes, diopiDtype_t dtype) { return (dtypes & bit_of(dtype)) != 0; }
-constexpr bool is_floating(diopiDtype_t dtype) { return dtypeFacts(dtype).kind == DtypeKind::kFloating; }
-constexpr bool is_complex(diopiDtype_t dtype) { return dtypeFacts(dtype).kind == DtypeKind::kComplex; }
+constexpr bool is_floating(diopiDtype_t dtype) { return dtype_facts(dtype).kind == DtypeKind::kFloating; }
+constexpr bool is_complex(diopiDtype_t dtype) { return dtype_facts(dtype).kind == DtypeKind::kComplex; }
 constexpr uint32_t floating_dtypes() {
     uint32_t dtypes = 0;
     for (int i = 0; i < kDtypeCount; ++i) {

@@ -8,7 +8,7 @@
 
 namespace diopigen::contract {
 
-const char* word_of(const Value& value) { return value.type == Type::kDtype ? dtypeName(value.dtype) : value.text; }
+const char* word_of(const Value& value) { return value.type == Type::kDtype ? dtype_name(value.dtype) : value.text; }
 
 Number number_of(const Value& value) {
     return value.type == Type::kBool ? Number::of(int64_t{value.boolean}) : value.number;

@@ -40,7 +40,7 @@ std::optional<diopiDtype_t> promote(const Values& operands) {
                 std::for_each(operand.tensors.begin(), operand.tensors.end(), add);
         }
     }
-    const diopiDtype_t found = promotion.isEmpty() ? diopi_dtype_unsupported : promotion.result();
+    const diopiDtype_t found = promotion.is_empty() ? diopi_dtype_unsupported : promotion.result();
     return found == diopi_dtype_unsupported ? std::nullopt : std::optional(found);
 }
 
@@ -82,7 +82,7 @@ std::optional<Number> highest(diopiDtype_t dtype) {
 
 std::optional<Number> exact_integers(diopiDtype_t dtype) {
     const std::optional<Number> largest = highest(dtype);
-    return largest ? largest : Number::of(int64_t{1} << (is_floating(dtype) ? dtypeFacts(dtype).digits : 53));
+    return largest ? largest : Number::of(int64_t{1} << (is_floating(dtype) ? dtype_facts(dtype).digits : 53));
 }
 
 }  // namespace diopigen::contract::functions

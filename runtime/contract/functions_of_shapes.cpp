@@ -75,7 +75,7 @@ std::optional<Sizes> reduce(const Sizes& shape, const Sizes& dims, bool keepdim)
 
 std::optional<Sizes> concat(const TensorArray& tensors, int64_t dim) {
     Sizes joined{0};
-    bool isFirst = true;
+    bool is_first = true;
     for (const TensorView& tensor : tensors) {
         Sizes shape = tensor.sizes();
         if (shape == Sizes{0}) {
@@ -85,9 +85,9 @@ std::optional<Sizes> concat(const TensorArray& tensors, int64_t dim) {
         if (!at) {
             return std::nullopt;
         }
-        if (isFirst) {
+        if (is_first) {
             joined = std::move(shape);
-            isFirst = false;
+            is_first = false;
             continue;
         }
         if (shape.size() != joined.size()) {

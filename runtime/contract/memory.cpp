@@ -96,7 +96,7 @@ Extent extent_of(const TensorView& tensor) {
         const int64_t reach = (tensor.shape.data[i] - 1) * tensor.stride.data[i];
         (reach < 0 ? below : last) += reach;
     }
-    const int64_t size = elementBytes(tensor.dtype);
+    const int64_t size = element_bytes(tensor.dtype);
     return {data + below * size, data + (last + 1) * size};
 }
 
@@ -118,7 +118,7 @@ bool overlaps_itself(const TensorView& tensor) {
         return false;
     }
     const int64_t rank = tensor.shape.len;
-    const int64_t size = elementBytes(tensor.dtype);
+    const int64_t size = element_bytes(tensor.dtype);
     // Two elements whose indices differ first in dimension i.
     for (int64_t i = 0; i < rank; ++i) {
         const int64_t most = tensor.shape.data[i] - 1;
@@ -152,15 +152,15 @@ bool shares_memory(const TensorView& a, const TensorView& b) {
     }
     Sums sums;
     for (int64_t i = 0; i < a.shape.len; ++i) {
-        sums.add(a.stride.data[i] * elementBytes(a.dtype), 0, a.shape.data[i] - 1);
+        sums.add(a.stride.data[i] * element_bytes(a.dtype), 0, a.shape.data[i] - 1);
     }
     for (int64_t i = 0; i < b.shape.len; ++i) {
-        sums.add(b.stride.data[i] * elementBytes(b.dtype), 1 - b.shape.data[i], 0);
+        sums.add(b.stride.data[i] * element_bytes(b.dtype), 1 - b.shape.data[i], 0);
     }
     // The first byte of an element of `a` minus that of one of `b` is between minus the size of `a`'s and the size of
     // `b`'s.
     const int64_t distance = static_cast<const char*>(b.data) - static_cast<const char*>(a.data);
-    return sums.reach(distance - elementBytes(a.dtype), distance + elementBytes(b.dtype));
+    return sums.reach(distance - element_bytes(a.dtype), distance + element_bytes(b.dtype));
 }
 
 bool has_same_elements(const TensorView& a, const TensorView& b) {

@@ -24,7 +24,7 @@ TensorInfo inspect(diopiConstTensorHandle_t tensor) {
     }
     info.shape.assign(size.data, size.data + size.len);
     info.strides.assign(stride.data, stride.data + stride.len);
-    info.elementBytes = elementBytes(info.dtype);
+    info.element_bytes = element_bytes(info.dtype);
     info.numel = 1;
     int64_t last = 0;
     for (int64_t i = 0; i < size.len; ++i) {
@@ -32,7 +32,7 @@ TensorInfo inspect(diopiConstTensorHandle_t tensor) {
         last += has_storage ? (size.data[i] - 1) * stride.data[i] : 0;
     }
     info.address = reinterpret_cast<uintptr_t>(data);
-    info.bytes = info.numel == 0 || !has_storage ? 0 : static_cast<uint64_t>((last + 1) * info.elementBytes);
+    info.bytes = info.numel == 0 || !has_storage ? 0 : static_cast<uint64_t>((last + 1) * info.element_bytes);
     return info;
 }
 
@@ -54,7 +54,7 @@ std::string text_of(const std::vector<int64_t>& values, const char* open, const 
 }
 
 std::string describe(const TensorInfo& tensor) {
-    std::string text = std::string(dtypeName(tensor.dtype)) + text_of(tensor.shape);
+    std::string text = std::string(dtype_name(tensor.dtype)) + text_of(tensor.shape);
     int64_t step = 1;
     bool is_row_major = true;
     for (size_t i = tensor.shape.size(); i-- > 0;) {

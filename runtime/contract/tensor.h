@@ -16,12 +16,12 @@ struct TensorInfo {
     diopiDtype_t dtype = diopi_dtype_unsupported;
     diopiDevice_t device = diopi_host;
     uintptr_t address = 0;  // of element 0
-    int64_t elementBytes = 0;
+    int64_t element_bytes = 0;
     int64_t numel = 0;
     uint64_t bytes = 0;  // from the first element to the end of the last one; 0 for an empty tensor
 
     // Whether every byte within `bytes` belongs to an element.
-    bool is_gapless() const { return static_cast<uint64_t>(numel * elementBytes) == bytes; }
+    bool is_gapless() const { return static_cast<uint64_t>(numel * element_bytes) == bytes; }
     diopiSize_t size() const { return {shape.data(), static_cast<int64_t>(shape.size())}; }
     diopiSize_t stride() const { return {strides.data(), static_cast<int64_t>(strides.size())}; }
 };

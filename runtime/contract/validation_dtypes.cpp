@@ -9,7 +9,7 @@ std::string list_of(uint32_t dtypes) {
     std::string text;
     for (int bit = 0; bit < 32; ++bit) {
         if ((dtypes >> bit & 1U) != 0) {
-            text += (text.empty() ? "" : ", ") + std::string(dtypeName(static_cast<diopiDtype_t>(bit)));
+            text += (text.empty() ? "" : ", ") + std::string(dtype_name(static_cast<diopiDtype_t>(bit)));
         }
     }
     return text;
@@ -25,7 +25,7 @@ void Validation::dtypes(int i) {
     if (rule.dtypes != 0 && rule.dtype_rule < 0) {
         each_tensor(i, [&](const TensorView& tensor) {
             if (!is_in(rule.dtypes, tensor.dtype)) {
-                fail(i, std::string("is ") + dtypeName(tensor.dtype) + "; possible are " + list_of(rule.dtypes),
+                fail(i, std::string("is ") + dtype_name(tensor.dtype) + "; possible are " + list_of(rule.dtypes),
                      diopiDtypeNotSupported);
             }
         });
@@ -68,8 +68,8 @@ void Validation::ruled_dtype(int i, const Parameter& rule) {
         if (tensor.dtype != expected && !is_cast) {
             const std::string source = text_of_operands(node);
             fail(i,
-                 std::string("is ") + dtypeName(tensor.dtype) + " and must be " + dtypeName(expected) + " (" + source +
-                     ")",
+                 std::string("is ") + dtype_name(tensor.dtype) + " and must be " + dtype_name(expected) + " (" +
+                     source + ")",
                  diopiDtypeNotSupported);
         }
     });
@@ -88,7 +88,7 @@ void Validation::alternative_dtype(int i, const Parameter& rule, const Node& nod
     each_tensor(i, [&](const TensorView& tensor) {
         if (!is_in(possible, tensor.dtype)) {
             fail(i,
-                 std::string("is ") + dtypeName(tensor.dtype) + "; possible are " + list_of(possible) + " (" +
+                 std::string("is ") + dtype_name(tensor.dtype) + "; possible are " + list_of(possible) + " (" +
                      text_of_operands(node) + ")",
                  diopiDtypeNotSupported);
         }
@@ -104,7 +104,7 @@ void Validation::scalar_dtype(int i, const Parameter& rule) {
     const bool is_real = is_floating(one.value->dtype);
     if (is_real ? (rule.dtypes & kFloatingDtypes) == 0 : (rule.dtypes & ~kFloatingDtypes) == 0) {
         fail(i,
-             std::string("is a number of dtype ") + dtypeName(one.value->dtype) + "; possible are " +
+             std::string("is a number of dtype ") + dtype_name(one.value->dtype) + "; possible are " +
                  list_of(rule.dtypes),
              diopiDtypeNotSupported);
     }

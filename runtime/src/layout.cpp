@@ -85,7 +85,7 @@ diopiSize_t as_size(const std::vector<int64_t>& values) {
 }
 
 int64_t element_size(diopiDtype_t dtype) {
-    const int64_t bytes = elementBytes(dtype);
+    const int64_t bytes = element_bytes(dtype);
     if (bytes == 0) {
         throw Failure(diopiDtypeNotSupported,
                       "dtype " + std::to_string(static_cast<int>(dtype)) + " has no element size");

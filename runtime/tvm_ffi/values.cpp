@@ -46,7 +46,7 @@ const Cell& cell_of(const TVMFFIAny& value) {
     return *reinterpret_cast<const Cell*>(reinterpret_cast<const char*>(value.v_obj) + sizeof(TVMFFIObject));
 }
 
-bool is_floating(diopiDtype_t dtype) { return dtypeCategory(dtype) == 2; }
+bool is_floating(diopiDtype_t dtype) { return dtype_category(dtype) == 2; }
 
 }  // namespace
 
@@ -190,7 +190,7 @@ diopiDtype_t dtype_of(DLDataType type) {
 }
 
 DLDataType dlpack_of(diopiDtype_t dtype) {
-    const DtypeFacts& facts = dtypeFacts(dtype);
+    const DtypeFacts& facts = dtype_facts(dtype);
     if (facts.dlpack >= 0) {
         return {static_cast<uint8_t>(facts.dlpack), static_cast<uint8_t>(8 * facts.bytes), 1};
     }

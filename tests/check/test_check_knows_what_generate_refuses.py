@@ -62,7 +62,7 @@ def test_the_spec_as_it_is_has_neither(interface: Interface, workspace: api.Work
 
 
 @pytest.mark.parametrize(
-    ("name", "target"), first([("status", "dispatch"), ("kernels", "entry"), ("allFit", "adaptor")])
+    ("name", "target"), first([("status", "dispatch"), ("kernels", "entry"), ("all_fit", "adaptor")])
 )
 def test_no_parameter_is_called_like_a_variable_of_generated_code(
     name: str, target: str, interface: Interface, workspace: api.Workspace

@@ -37,7 +37,7 @@ int main() {
         read.add(terms, largest);  // two operands of a row and a column
         read.add(terms, largest);
         bound.add(static_cast<Tolerance>(tolerance), read, 1);
-        const bool isComplex = dtypeCategory(static_cast<diopiDtype_t>(dtype)) == 3;
+        const bool isComplex = dtype_category(static_cast<diopiDtype_t>(dtype)) == 3;
         const double excess = isComplex ? bound.excess(std::complex<double>(own[0], own[1]),
                                                        std::complex<double>(reference[0], reference[1]))
                                         : bound.excess(own[0], reference[0]);

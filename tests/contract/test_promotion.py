@@ -112,9 +112,9 @@ def test_cpp_promotes_as_the_table(tmp_path: Path) -> None:
         for (int i = 0; i < kDtypeCount; ++i) {
             for (int j = 0; j < kDtypeCount; ++j) {
                 const diopiDtype_t a = kDtypeFacts[i].dtype, b = kDtypeFacts[j].dtype;
-                const diopiDtype_t both = promotedDtype(a, b);
-                const char* const name = both == diopi_dtype_unsupported ? "" : dtypeName(both);
-                std::printf("%s %s %s\\n", dtypeName(a), dtypeName(b), name);
+                const diopiDtype_t both = promoted_dtype(a, b);
+                const char* const name = both == diopi_dtype_unsupported ? "" : dtype_name(both);
+                std::printf("%s %s %s\\n", dtype_name(a), dtype_name(b), name);
             }
         }
     """,
@@ -129,7 +129,7 @@ def test_cpp_classes_of_operands(tmp_path: Path) -> None:
         return f"p.add(diopi_dtype_{dtype}, Promotion::{of});"
 
     calls = "".join(
-        f"{{ Promotion p; {' '.join(add(*one) for one in operands)} std::puts(dtypeName(p.result())); }}\n"
+        f"{{ Promotion p; {' '.join(add(*one) for one in operands)} std::puts(dtype_name(p.result())); }}\n"
         for operands, _ in OPERANDS
     )
     assert program(tmp_path, calls) == [expected or "an unknown dtype" for _, expected in OPERANDS]
@@ -166,10 +166,10 @@ def test_numbers_of_one_byte_are_those_of_torch(name: str, tmp_path: Path) -> No
         #include <cstdio>
         using namespace diopigen;
         int main() {{
-            const Float8 format = Float8::{name.removeprefix("float8_")};
+            const Float8 format = Float8::k{name.removeprefix("float8_").capitalize()};
             unsigned bits;
-            while (std::scanf("%x", &bits) == 1) std::printf("%d\\n", float8OfFloat(format, float8::floatOf(bits)));
-            for (int i = 0; i < 256; ++i) std::printf("%.17g\\n", double{{floatOfFloat8(format, uint8_t(i))}});
+            while (std::scanf("%x", &bits) == 1) std::printf("%d\\n", float8_of_float(format, float8::float_of(bits)));
+            for (int i = 0; i < 256; ++i) std::printf("%.17g\\n", double{{float_of_float8(format, uint8_t(i))}});
         }}"""
     )
     flags = ["-std=c++11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/runtime/adaptor/include"]

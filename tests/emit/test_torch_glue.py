@@ -193,7 +193,7 @@ def test_forms_of_a_kernel_that_makes_its_results() -> None:
     )
     assert [derived_text(forms, other) for other in forms.derived] == [
         "at::Tensor& bend_out(const at::Tensor& self, at::Tensor& out) { return give(out, kernels::bend(self)); }",
-        "at::Tensor& bend_(at::Tensor& self) { return giveInplace(self, kernels::bend(self)); }",
+        "at::Tensor& bend_(at::Tensor& self) { return give_inplace(self, kernels::bend(self)); }",
     ]
 
 
@@ -206,12 +206,12 @@ def known() -> Mapping[str, Family]:
     ("overload", "name"),
     [
         ("take", "take"),
-        ("upsample_nearest1d.out", "upsampleNearest1d"),
-        ("nll_loss2d_forward.output", "nllLoss2dForward"),
-        ("_native_batch_norm_legit.no_stats", "nativeBatchNormLegitNoStats"),
-        ("__lshift__.Tensor", "lshiftTensor"),
-        ("random_.from", "randomInplaceFrom"),
-        ("adaptive_avg_pool3d_backward.grad_input", "adaptiveAvgPool3dBackwardGradInput"),
+        ("upsample_nearest1d.out", "upsample_nearest1d"),
+        ("nll_loss2d_forward.output", "nll_loss2d_forward"),
+        ("_native_batch_norm_legit.no_stats", "native_batch_norm_legit_no_stats"),
+        ("__lshift__.Tensor", "lshift_tensor"),
+        ("random_.from", "random_inplace_from"),
+        ("adaptive_avg_pool3d_backward.grad_input", "adaptive_avg_pool3d_backward_grad_input"),
     ],
 )
 def test_names_follow_from_overloads(known: Mapping[str, Family], overload: str, name: str) -> None:
@@ -247,7 +247,7 @@ def test_of_legal_dtypes_a_result_has_that_of_devices(tmp_path: Path) -> None:
     rule = "'one_of(input, opmath(input))'"
     interface = with_run(tmp_path, RUN.replace("direction: out, dtype: same(input)", f"direction: out, dtype: {rule}"))
     text = ruled_kernel(interface, families(interface)["_run"], frozenset()).text
-    assert "makeOrShape(out, self.sizes(), self.options().dtype(at::toOpMathType(self.scalar_type())));" in text
+    assert "make_or_shape(out, self.sizes(), self.options().dtype(at::toOpMathType(self.scalar_type())));" in text
 
 
 def test_an_operator_without_a_meta_function_gets_its_shape_from_the_spec(tmp_path: Path) -> None:

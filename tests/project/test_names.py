@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PUBLIC = "runtime/include"
+PUBLIC = "runtime/kernels/include"
 
 
 def findings(folder: Path, **files: str) -> list[str]:
@@ -83,12 +83,12 @@ void cudaMalloc(int size);
 def test_a_name_of_a_public_header_may_be_used_by_sources(tmp_path: Path) -> None:
     text = "void copyRows();\nvoid copyColumns();\n"
     public = "void copyRows();\n"
-    assert findings(tmp_path, runtime__include__rows=public, runtime__src__case=text) == [
+    assert findings(tmp_path, runtime__kernels__include__rows=public, runtime__src__case=text) == [
         "runtime/src/case.h:2:6: Function 'copyColumns' is not lower_case"
     ]
 
 
 def test_public_headers_have_a_form_too(tmp_path: Path) -> None:
-    assert findings(tmp_path, runtime__include__rows="void copy_rows();\nvoid copyRows();\n") == [
-        "runtime/include/rows.h:1:6: Function 'copy_rows' is not camelBack"
+    assert findings(tmp_path, runtime__kernels__include__rows="void copy_rows();\nvoid copyRows();\n") == [
+        "runtime/kernels/include/rows.h:1:6: Function 'copy_rows' is not camelBack"
     ]

@@ -26,8 +26,8 @@ DECLARATIONS = "functions.h"
 _LAST_ERROR = "diopiGetLastErrorString"
 # In the order of the struct Helpers of the adaptor core.
 _HELPERS = {
-    "castDtype": "diopiCastDtype",
-    "copyInp": "diopiCopyInp",
+    "cast_dtype": "diopiCastDtype",
+    "copy_inp": "diopiCopyInp",
     "contiguous": "diopiContiguous",
     "equal": "diopiEqual",
     "setLastError": "setLastError",
@@ -36,8 +36,8 @@ _HELPERS = {
 # Helpers work on what conversions are about, and a native format means nothing to anybody else.
 _NEVER_CONVERTED = frozenset({*HELPERS, *ABOUT_FORMATS})
 _NAMES = (
-    *("allFit", "Call", "caught", "channelsLast", "dtypeOf", "fits", "Helpers", "lastErrorText", "missing", "pass"),
-    *("ratherChannelsLast", "rowMajor", "Rule"),
+    *("all_fit", "Call", "caught", "dtype_of", "fits", "Helpers", "kChannelsLast", "kRatherChannelsLast", "kRowMajor"),
+    *("last_error_text", "missing", "pass", "Rule"),
 )
 
 
@@ -119,7 +119,7 @@ def _helpers(vendor: str) -> list[str]:
 
 def _last_error(vendor: str) -> str:
     head = f"const char* {_LAST_ERROR}() {{"
-    body = f"return lastErrorText(helpers, impl::{vendor}::{_LAST_ERROR});"
+    body = f"return last_error_text(helpers, impl::{vendor}::{_LAST_ERROR});"
     line = f"{head} {body} }}"
     return line if len(line) <= COLUMNS else f"{head}\n    {body}\n}}"
 

@@ -26,10 +26,10 @@ _FORMAT_OF = {
     "NDHWC": (5, _CHANNELS_LAST),
 }
 _WORDS = {
-    _ROW_MAJOR: "rowMajor",
-    _CHANNELS_LAST: "channelsLast",
-    _ROW_MAJOR | _CHANNELS_LAST: "rowMajor | channelsLast",
-    _ROW_MAJOR | _CHANNELS_LAST | _RATHER_CHANNELS_LAST: "rowMajor | channelsLast | ratherChannelsLast",
+    _ROW_MAJOR: "kRowMajor",
+    _CHANNELS_LAST: "kChannelsLast",
+    _ROW_MAJOR | _CHANNELS_LAST: "kRowMajor | kChannelsLast",
+    _ROW_MAJOR | _CHANNELS_LAST | _RATHER_CHANNELS_LAST: "kRowMajor | kChannelsLast | kRatherChannelsLast",
 }
 
 
@@ -123,10 +123,10 @@ def _definition(name: str, rule_demand: Demand, enums: Mapping[str, str]) -> str
     calls = [f".cast({enums[source]}, {enums[target]})" for source, target in rule_demand.casts]
     own = rule_demand.formats[1:]
     if own[0] and len(set(own)) == 1:
-        calls.append(f".everyRank({_WORDS[own[0]]})")
+        calls.append(f".every_rank({_WORDS[own[0]]})")
     else:
         calls += [f".layout({rank}, {_WORDS[bits]})" for rank, bits in enumerate(rule_demand.formats) if bits]
-    calls += [f".upTo({rule_demand.max_rank})"] if rule_demand.max_rank else []
+    calls += [f".up_to({rule_demand.max_rank})"] if rule_demand.max_rank else []
     calls += [f".aligned({rule_demand.alignment})"] if rule_demand.alignment > 1 else []
     head = f"constexpr Rule {name} = Rule()"
     line = f"{head}{''.join(calls)};"

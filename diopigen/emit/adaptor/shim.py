@@ -19,10 +19,10 @@ RESERVED = frozenset(
         "Call",
         "Helpers",
         "Rule",
-        "allFit",
+        "all_fit",
         "call",
         "caught",
-        "dtypeOf",
+        "dtype_of",
         "fits",
         "helpers",
         "impl",
@@ -141,7 +141,7 @@ def _fits(tensors: Sequence[_Tensor]) -> list[str]:
         if tensor.is_array:
             found += _fits_together(together)
             together = []
-            found.append(f"allFit({tensor.rule}, {tensor.param.name}, {_count(tensor.param)})")
+            found.append(f"all_fit({tensor.rule}, {tensor.param.name}, {_count(tensor.param)})")
             continue
         if together and (together[0].rule != tensor.rule or len(together) == _TOGETHER):
             found += _fits_together(together)
@@ -176,7 +176,7 @@ def _created_dtype(param: Parameter, enums: Mapping[str, str]) -> str:
         text = param.dtype.formula.text
         name = text.removeprefix("same(").removesuffix(")")
         if text == f"same({name})" and name.isidentifier():
-            return f"dtypeOf({name})"
+            return f"dtype_of({name})"
     return "diopi_dtype_unsupported"
 
 

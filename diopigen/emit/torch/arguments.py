@@ -17,10 +17,10 @@ _PLAIN = {"bool": "bool", "int64": "int64_t", "int32": "int32_t", "double": "dou
 _INDEX = frozenset({"bool", "uint8", "int64", "int32"})
 
 
-_SIDES = {"max": "lower", "min": "upper"}
+_SIDES = {"max": "kLower", "min": "kUpper"}
 """The bound that is the second operand of a function of expressions."""
 
-CONVERSIONS: Mapping[str, str] = {"accumulate": "accumulated", "to_float": "toFloat", "opmath": "at::toOpMathType"}
+CONVERSIONS: Mapping[str, str] = {"accumulate": "accumulated", "to_float": "to_float", "opmath": "at::toOpMathType"}
 """C++ functions that compute the dtype of a rule from that of its operand."""
 
 
@@ -135,9 +135,9 @@ def value(param: Parameter, argument: AtenArgument | None) -> str:
     if param.type == "string":
         return f"std::string({name}).c_str()"
     if param.type == "diopiReduction_t":
-        return f"reductionOf({name})"
+        return f"reduction_of({name})"
     if param.type == "diopiRoundMode_t":
-        return f"roundMode({name})"
+        return f"round_mode({name})"
     plain = _PLAIN[param.type]
     if argument.type == "Scalar":
         return f"{name}.to<{plain}>()"
@@ -199,7 +199,7 @@ class TensorArguments:
             return ["c10::toRealValueType(type)"] if rule is not None and rule[0] == "to_real" else ["type"]
         if isinstance(param.dtype, DtypeList):
             mask = dtype_set(param.dtype)
-            return [f"{mask}, scalarTypeOf(diopi_dtype_{param.dtype.dtypes[0]})"] if mask else []
+            return [f"{mask}, scalar_type_of(diopi_dtype_{param.dtype.dtypes[0]})"] if mask else []
         if promoted := self._promoted(param):
             return [promoted]
         # Sums of integers are int64; what the caller wants instead is made from them.
@@ -223,7 +223,7 @@ class TensorArguments:
         word = f"{argument.name}_read"
         like = self._same_dtype(param)
         if like is not None:
-            self.lines.append(f"requireSameDtype({like}, {argument.name});")
+            self.lines.append(f"require_same_dtype({like}, {argument.name});")
         kind = "InputList" if param.type == "tensors" else "OptionalInput" if argument.optional else "Input"
         parts = ["call", argument.name]
         stored = self._input_type(param, argument) if param.type == "tensor" else ""

@@ -60,7 +60,7 @@ def promotion_lines(customs: list[Custom]) -> list[str]:
         for group in groups:
             positions = " ".join(map(str, group.positions))
             items = [f'"{custom.name}"', f'"{positions}"', "true" if group.is_half else "false"]
-            text += call_lines("addPromotion", items, ";", COLUMNS - 4).split("\n")
+            text += call_lines("add_promotion", items, ";", COLUMNS - 4).split("\n")
         if groups:
-            text.append(f'promoteOperands(library, "{custom.name}");')
+            text.append(f'promote_operands(library, "{custom.name}");')
     return text

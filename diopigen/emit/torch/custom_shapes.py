@@ -39,10 +39,10 @@ class Shapes:
             if name in self._params or name in self._sources:
                 continue
             if variadic is None:
-                self._sources[name] = f'sizeOf({param.name}, "{param.name}", {rank}, {position})'
+                self._sources[name] = f'size_of({param.name}, "{param.name}", {rank}, {position})'
             else:
                 index = position if position < variadic else position - rank
-                self._sources[name] = f'sizeOfAtLeast({param.name}, "{param.name}", {rank - 1}, {index})'
+                self._sources[name] = f'size_of_at_least({param.name}, "{param.name}", {rank - 1}, {index})'
 
     def number(self, expression: Expression) -> str:
         """An integer."""
@@ -122,7 +122,7 @@ class Shapes:
         if expression.function in ("same", "sizes") and isinstance(expression.arguments[0], Name):
             other = self._params[expression.arguments[0].name]
             if other.type == "tensor" and other.direction == "in" and not other.nullable:
-                return f"sizesOf({other.name})"
+                return f"sizes_of({other.name})"
             if other.type == "tensor":
                 return self.sizes(other)
         raise BindingError(f"has a shape by the rule {expression.function}")

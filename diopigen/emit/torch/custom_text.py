@@ -41,7 +41,7 @@ def _dimensions(custom: Custom) -> list[str]:
 
 
 def _created(position: int, result: Result) -> list[str]:
-    maker = "makeZeros" if result.zeros else "makeEmpty"
+    maker = "make_zeros" if result.zeros else "make_empty"
     return _assigned(f"at::Tensor result_{position}", maker, [result.like, result.dtype, result.sizes or ""])
 
 
@@ -91,11 +91,10 @@ def _declared(function: Function, one: Argument) -> tuple[list[str], str]:
     if param.type == "tensor":
         kind = "OptionalInput" if param.nullable else "Input"
         word = f"{name}_read"
-        return [
-            f"const {kind} {word}(call, {name}{_mask(function, param)});"
-        ], f"mutableOf({word})" if param.mutable else word
+        mask = _mask(function, param)
+        return [f"const {kind} {word}(call, {name}{mask});"], f"mutable_of({word})" if param.mutable else word
     if param.type == "sizes":
-        return [], f"OptionalSizes({name})" if param.nullable else f"arrayOf({name})"
+        return [], f"OptionalSizes({name})" if param.nullable else f"array_of({name})"
     if param.type == "scalar":
         return [], f"Number({name})"
     if param.type == "generator":
@@ -103,7 +102,7 @@ def _declared(function: Function, one: Argument) -> tuple[list[str], str]:
     if param.type == "string":
         return [], f"std::string({name}).c_str()"
     if param.type == "diopiReduction_t":
-        return [], f"reductionOf({name})"
+        return [], f"reduction_of({name})"
     if param.type == "diopiRoundMode_t":
         return [], f"static_cast<diopiRoundMode_t>({name})"
     return [], f"Optional<{NUMBERS[param.type]}>({name})" if param.nullable else name
@@ -119,7 +118,7 @@ def _run(custom: Custom) -> list[str]:
         body.append(f"Call call({device.name});")
     else:
         lists = next(one for one in custom.arguments if one.param.type in ("tensor", "tensors"))
-        body.append(f"Call call(firstOf({lists.name}));")
+        body.append(f"Call call(first_of({lists.name}));")
     words: dict[str, str] = {}
     names = [f"result_{n}" for n in range(len(custom.results))]
     created = [n for n, result in enumerate(custom.results) if result.sizes is not None]
@@ -155,7 +154,7 @@ def _run(custom: Custom) -> list[str]:
         body += before
     for param in custom.scratch:
         like, dtype = dtype_of(function, param)
-        body.append(f"at::Tensor {param.name} = makeEmpty({like}, {dtype}, Sizes{{0}});")
+        body.append(f"at::Tensor {param.name} = make_empty({like}, {dtype}, Sizes{{0}});")
         words[param.name] = f"handle({param.name})"
     for param in function.params:
         if isinstance(param.count, str) and param.name in words:

@@ -11,6 +11,7 @@ the same arguments are other forms of it; those that a new device needs are deri
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -97,13 +98,13 @@ def families(interface: Interface) -> Mapping[str, Family]:
 
 
 def default_name(overload: str, family: Family) -> str:
-    """Default name of the C++ function of an overload, unless `torch.yaml` sets one: its name without underscores. An
+    """Default name of the C++ function of an overload, unless `torch.yaml` sets one: its name in lower case. An
     overload that writes to given tensors goes by the name of the one that makes them."""
     is_out = family.out == overload and family.functional is not None
     base, _, name = (family.functional if is_out and family.functional else overload).partition(".")
     inplace = "_inplace" if family.inplace == overload and not base.startswith("__") else ""
-    words = [word for word in f"{base}{inplace}_{name}".split("_") if word]
-    return words[0] + "".join(word[0].upper() + word[1:] for word in words[1:])
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", f"{base}{inplace}_{name}").lower().split("_")
+    return "_".join(word for word in words if word)
 
 
 def kernels_of(interface: Interface, known: Mapping[str, Family]) -> list[Kernel]:
@@ -179,7 +180,7 @@ def _from_functional(forms: Forms, schema: AtenSchema) -> list[str]:
     provided = [argument.name for argument in taken_by(schema)]
     call = forms.function
     if is_inplace(schema):
-        return _passed_to("giveInplace(self", call, provided)
+        return _passed_to("give_inplace(self", call, provided)
     outs = written_by(schema)
     if len(outs) == 1:
         return _passed_to(f"give({outs[0]}", call, provided)

@@ -195,7 +195,12 @@ def _registrations(aten: Aten, complete: Sequence[Kernel]) -> list[str]:
 
 def _registration(operator: str, function: str) -> str:
     line = f"implement<{operator}, &{function}>(library);"
-    return line if len(line) + 4 <= COLUMNS else line.replace(", ", ",\n" + " " * len("    implement<"), 1)
+    if len(line) + 4 <= COLUMNS:
+        return line
+    head = line.removesuffix("library);")
+    if len(head) + 4 <= COLUMNS:
+        return f"{head}\n{' ' * 8}library);"
+    return line.replace(", ", ",\n" + " " * len("    implement<"), 1)
 
 
 def _declaration(result: str, name: str, parameters: Sequence[str]) -> str:

@@ -173,6 +173,6 @@ def lines(found: dict[str, list[Backward]]) -> list[str]:
     for forward, calls in found.items():
         for call in calls:
             words = (forward, call.operator, " ".join(call.arguments), " ".join(call.results))
-            text += call_lines("addGradient", [f'"{word}"' for word in words], ";", COLUMNS - 4).split("\n")
+            text += call_lines("add_gradient", [f'"{word}"' for word in words], ";", COLUMNS - 4).split("\n")
         text.append(f'differentiate(library, "{forward}");')
     return text

@@ -39,13 +39,13 @@ def _promotion(output: Parameter) -> str:
     """Promotion mode of the iterator; empty if the operands' common dtype is that of the result."""
     if isinstance(output.dtype, DtypeList):
         if set(output.dtype.dtypes) <= {"bool", "uint8"}:
-            return "Promotion::boolean"
+            return "Promotion::kBoolean"
         raise BindingError(f"has a result, {output.name}, whose dtype the rules do not say")
     rule = rule_of(output)
     name = rule[0] if rule is not None else ""
     if name not in ("same", "promote", "to_float"):
         raise BindingError(f"has a result, {output.name}, whose dtype the rules do not say")
-    return "Promotion::real" if name == "to_float" else ""
+    return "Promotion::kReal" if name == "to_float" else ""
 
 
 def _operand(binding: Binding, name: str) -> str:
@@ -85,7 +85,7 @@ def _elementwise(function: Function, schema: AtenSchema, binding: Binding) -> li
     promotion = _promotion(output)
     read = [binding.arguments[p.name].name for p in function.params if p.type == "tensor" and p.direction == "in"]
     items = [out, f"{{{', '.join(f'&{name}' for name in read)}}}", *([promotion] if promotion else [])]
-    return call_lines("const at::ScalarType type = shapeElementwise", items, ";", COLUMNS - 4).split("\n")
+    return call_lines("const at::ScalarType type = shape_elementwise", items, ";", COLUMNS - 4).split("\n")
 
 
 def _like(function: Function, schema: AtenSchema, binding: Binding) -> list[str]:
@@ -99,7 +99,7 @@ def _like(function: Function, schema: AtenSchema, binding: Binding) -> list[str]
     for output, name in zip(binding.outputs, written_by(schema), strict=True):
         like, dtype = _dtype(output, binding)
         options = f"{like}.options(){f'.dtype({dtype})' if dtype else ''}"
-        lines += call_lines("makeOrShape", [name, _shape(output, binding), options], ";", COLUMNS - 4).split("\n")
+        lines += call_lines("make_or_shape", [name, _shape(output, binding), options], ";", COLUMNS - 4).split("\n")
     return lines
 
 

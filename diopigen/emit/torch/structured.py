@@ -74,7 +74,7 @@ def _scalar_branch(other: Function, operand: str, binding: Binding, tensors: Ten
     words = {**tensors.words, operand: f"Number({name}.item())"}
     finish = [f"{_INDENT * 2}{tensors.words[output.name]}.finish();" for output in binding.outputs]
     body = statement(other, call_items(other, binding, words, tensors.dtype), 2)
-    return [f"{_INDENT}if (isNumber({name})) {{", *body, *finish, f"{_INDENT * 2}return;", f"{_INDENT}}}"]
+    return [f"{_INDENT}if (is_number({name})) {{", *body, *finish, f"{_INDENT * 2}return;", f"{_INDENT}}}"]
 
 
 def _run(
@@ -119,7 +119,7 @@ def _scales(schema: AtenSchema, binding: Binding) -> list[str]:
     before = "input_size" if "input_size" in names else "self.sizes()"
     depth = 2 if "align_corners" in names else 1
     items = [before, "output_size", f"{{{', '.join(binding.scales)}}}"]
-    lines = call_lines("requireOwnScales", items, ";", COLUMNS - 4 * depth).split("\n")
+    lines = call_lines("require_own_scales", items, ";", COLUMNS - 4 * depth).split("\n")
     if depth == 1:
         return lines
     return ["if (!align_corners) {", *(_INDENT + line for line in lines), "}"]
@@ -160,7 +160,7 @@ def _form(group: StructuredGroup, schema: AtenSchema, form: str, sign: Signature
     kind = [f"op.type({first}.scalar_type())"] if group.iterator else []
     items = [*(f"op.output({number})" for number in range(count)), *kind, *(name for _, name in inputs)]
     run = call_lines(runner, items, ";", COLUMNS - 4).split("\n")
-    constructed = f"(Form::{form}, {', '.join(provided)})" if provided else ""
+    constructed = f"(Form::k{form.capitalize()}, {', '.join(provided)})" if provided else ""
     outputs = [f"op.output({number})" for number in range(count)] if form == "functional" else provided
     moved = [f"std::move({text})" if form == "functional" else text for text in outputs]
     result = moved[0] if count == 1 else f"{{{', '.join(moved)}}}"

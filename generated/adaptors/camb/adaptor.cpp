@@ -24,24 +24,24 @@
 
 namespace {
 
-using diopigen::adaptor::allFit;
+using diopigen::adaptor::all_fit;
 using diopigen::adaptor::Call;
 using diopigen::adaptor::caught;
-using diopigen::adaptor::channelsLast;
-using diopigen::adaptor::dtypeOf;
+using diopigen::adaptor::dtype_of;
 using diopigen::adaptor::fits;
 using diopigen::adaptor::Helpers;
-using diopigen::adaptor::lastErrorText;
+using diopigen::adaptor::kChannelsLast;
+using diopigen::adaptor::kRatherChannelsLast;
+using diopigen::adaptor::kRowMajor;
+using diopigen::adaptor::last_error_text;
 using diopigen::adaptor::missing;
 using diopigen::adaptor::pass;
-using diopigen::adaptor::ratherChannelsLast;
-using diopigen::adaptor::rowMajor;
 using diopigen::adaptor::Rule;
 
 // What conversions are made with: the vendor's own functions, not their shims.
 const Helpers helpers = {
-    impl::camb::diopiCastDtype,   // castDtype
-    impl::camb::diopiCopyInp,     // copyInp
+    impl::camb::diopiCastDtype,   // cast_dtype
+    impl::camb::diopiCopyInp,     // copy_inp
     impl::camb::diopiContiguous,  // contiguous
     impl::camb::diopiEqual,       // equal
     impl::camb::setLastError,     // setLastError
@@ -54,18 +54,18 @@ constexpr Rule rule1 = Rule()
                            .cast(diopi_dtype_int64, diopi_dtype_int32)
                            .cast(diopi_dtype_float64, diopi_dtype_float32)
                            .cast(diopi_dtype_complex128, diopi_dtype_complex64)
-                           .layout(1, rowMajor)
-                           .layout(2, rowMajor)
-                           .layout(3, channelsLast)
-                           .layout(4, channelsLast)
-                           .layout(5, channelsLast)
-                           .layout(6, rowMajor);
+                           .layout(1, kRowMajor)
+                           .layout(2, kRowMajor)
+                           .layout(3, kChannelsLast)
+                           .layout(4, kChannelsLast)
+                           .layout(5, kChannelsLast)
+                           .layout(6, kRowMajor);
 constexpr Rule rule2 = Rule()
                            .cast(diopi_dtype_uint64, diopi_dtype_int32)
                            .cast(diopi_dtype_int64, diopi_dtype_int32)
                            .cast(diopi_dtype_float64, diopi_dtype_float32)
                            .cast(diopi_dtype_complex128, diopi_dtype_complex64)
-                           .everyRank(rowMajor);
+                           .every_rank(kRowMajor);
 constexpr Rule rule3 = Rule()
                            .cast(diopi_dtype_uint64, diopi_dtype_int32)
                            .cast(diopi_dtype_int64, diopi_dtype_int32)
@@ -75,17 +75,17 @@ constexpr Rule rule4 = Rule()
                            .cast(diopi_dtype_float16, diopi_dtype_float32)
                            .cast(diopi_dtype_bfloat16, diopi_dtype_float32)
                            .cast(diopi_dtype_float64, diopi_dtype_float32)
-                           .everyRank(rowMajor);
+                           .every_rank(kRowMajor);
 constexpr Rule rule5 = Rule()
                            .cast(diopi_dtype_float16, diopi_dtype_float32)
                            .cast(diopi_dtype_float64, diopi_dtype_float32)
-                           .everyRank(rowMajor);
+                           .every_rank(kRowMajor);
 
 }  // namespace
 
 extern "C" {
 
-const char* diopiGetLastErrorString() { return lastErrorText(helpers, impl::camb::diopiGetLastErrorString); }
+const char* diopiGetLastErrorString() { return last_error_text(helpers, impl::camb::diopiGetLastErrorString); }
 
 diopiError_t diopiConvolution2d(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                                 diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias, diopiSize_t stride,

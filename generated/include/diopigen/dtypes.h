@@ -86,7 +86,7 @@ constexpr uint8_t kPromotedRows[kDtypeCount][kDtypeCount] = {
 // clang-format on
 
 /// The row of a dtype; kDtypeCount for what is none.
-constexpr int dtypeRow(diopiDtype_t dtype) {
+constexpr int dtype_row(diopiDtype_t dtype) {
     switch (dtype) {
         case diopi_dtype_bool:
             return 0;
@@ -133,17 +133,17 @@ constexpr int dtypeRow(diopiDtype_t dtype) {
     }
 }
 
-constexpr const DtypeFacts& dtypeFacts(diopiDtype_t dtype) { return kDtypeFacts[dtypeRow(dtype)]; }
+constexpr const DtypeFacts& dtype_facts(diopiDtype_t dtype) { return kDtypeFacts[dtype_row(dtype)]; }
 
 /// The name that the spec has for a dtype, such as "float32".
-constexpr const char* dtypeName(diopiDtype_t dtype) { return dtypeFacts(dtype).name; }
+constexpr const char* dtype_name(diopiDtype_t dtype) { return dtype_facts(dtype).name; }
 
 /// Bytes of an element; 0 for what is no dtype.
-constexpr int64_t elementBytes(diopiDtype_t dtype) { return dtypeFacts(dtype).bytes; }
+constexpr int64_t element_bytes(diopiDtype_t dtype) { return dtype_facts(dtype).bytes; }
 
 /// 0 for bool and what is no dtype, 1 integral, 2 floating, 3 complex.
-constexpr int dtypeCategory(diopiDtype_t dtype) {
-    const DtypeKind kind = dtypeFacts(dtype).kind;
+constexpr int dtype_category(diopiDtype_t dtype) {
+    const DtypeKind kind = dtype_facts(dtype).kind;
     if (kind == DtypeKind::kComplex) {
         return 3;
     }
@@ -154,11 +154,11 @@ constexpr int dtypeCategory(diopiDtype_t dtype) {
 }
 
 /// The dtype that holds both, as torch.promote_types; diopi_dtype_unsupported where there is none.
-constexpr diopiDtype_t promotedDtype(diopiDtype_t left, diopiDtype_t right) {
-    const int row = dtypeRow(left);
-    const int column = dtypeRow(right);
-    const bool areDtypes = row != kDtypeCount && column != kDtypeCount;
-    return kDtypeFacts[areDtypes ? kPromotedRows[row][column] : kDtypeCount].dtype;
+constexpr diopiDtype_t promoted_dtype(diopiDtype_t left, diopiDtype_t right) {
+    const int row = dtype_row(left);
+    const int column = dtype_row(right);
+    const bool are_dtypes = row != kDtypeCount && column != kDtypeCount;
+    return kDtypeFacts[are_dtypes ? kPromotedRows[row][column] : kDtypeCount].dtype;
 }
 
 /// The dtype of a result as PyTorch promotes operands: those with dimensions come before 0-d ones, and these before
@@ -169,21 +169,21 @@ class Promotion {
 
     /// A floating number counts as float32.
     void add(diopiDtype_t dtype, Class of) {
-        if (of == kNumber && dtypeCategory(dtype) == 2) {
+        if (of == kNumber && dtype_category(dtype) == 2) {
             dtype = diopi_dtype_float32;
         }
-        classes_[of] = isEmpty_[of] ? dtype : promotedDtype(classes_[of], dtype);
-        isEmpty_[of] = false;
+        classes_[of] = is_empty_[of] ? dtype : promoted_dtype(classes_[of], dtype);
+        is_empty_[of] = false;
     }
-    bool isEmpty() const { return isEmpty_[0] && isEmpty_[1] && isEmpty_[2]; }
+    bool is_empty() const { return is_empty_[0] && is_empty_[1] && is_empty_[2]; }
     /// diopi_dtype_unsupported where there are no operands, or where no dtype holds those of a class.
     diopiDtype_t result() const {
         diopiDtype_t type = diopi_dtype_unsupported;
-        bool isFirst = true;
+        bool is_first = true;
         for (int i = 2; i >= 0; --i) {
-            if (!isEmpty_[i]) {
-                type = isFirst ? classes_[i] : combined(classes_[i], type);
-                isFirst = false;
+            if (!is_empty_[i]) {
+                type = is_first ? classes_[i] : combined(classes_[i], type);
+                is_first = false;
             }
         }
         return type;
@@ -191,18 +191,18 @@ class Promotion {
 
   private:
     static diopiDtype_t combined(diopiDtype_t higher, diopiDtype_t lower) {
-        const int category = dtypeCategory(higher);
+        const int category = dtype_category(higher);
         if (higher == diopi_dtype_unsupported || lower == diopi_dtype_unsupported) {
             return diopi_dtype_unsupported;
         }
-        if (category == 2 && dtypeCategory(lower) == 3) {
-            return dtypeFacts(higher).complex;
+        if (category == 2 && dtype_category(lower) == 3) {
+            return dtype_facts(higher).complex;
         }
-        return category >= 2 || dtypeCategory(lower) <= category ? higher : promotedDtype(higher, lower);
+        return category >= 2 || dtype_category(lower) <= category ? higher : promoted_dtype(higher, lower);
     }
 
     diopiDtype_t classes_[3] = {diopi_dtype_unsupported, diopi_dtype_unsupported, diopi_dtype_unsupported};
-    bool isEmpty_[3] = {true, true, true};
+    bool is_empty_[3] = {true, true, true};
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ namespace {
 struct Variable {
     std::string_view name;
     std::string_view values;
-    bool isList;
+    bool is_list;
     int64_t first;
     int64_t last;
     std::string_view aliases;
@@ -134,7 +134,7 @@ constexpr std::array<Variable, 90> kVariables = {{
 }
 
 /// The variable of a name; null where none is declared.
-[[maybe_unused]] const Variable* variableOf(std::string_view name) {
+[[maybe_unused]] const Variable* variable_of(std::string_view name) {
     for (const Variable& one : kVariables) {
         if (one.name == name) {
             return &one;
@@ -144,7 +144,7 @@ constexpr std::array<Variable, 90> kVariables = {{
 }
 
 /// Whether a variable, or an alias of one, has the name.
-[[maybe_unused]] bool isDeclared(std::string_view name) {
+[[maybe_unused]] bool is_declared(std::string_view name) {
     for (const Variable& one : kVariables) {
         for (const std::string& alias : pieces(one.aliases, '|')) {
             if (one.name == name || alias == name) {
@@ -158,7 +158,7 @@ constexpr std::array<Variable, 90> kVariables = {{
 /// The value of a variable, or of an alias where any text is possible; empty where it is not set.
 [[maybe_unused]] std::string text(const char* name) {
     const char* value = std::getenv(name);
-    const Variable* const own = variableOf(name);
+    const Variable* const own = variable_of(name);
     for (const std::string& alias : pieces(own == nullptr || !own->values.empty() ? "" : own->aliases, '|')) {
         value = value == nullptr && !alias.empty() ? std::getenv(alias.c_str()) : value;
     }
@@ -168,31 +168,31 @@ constexpr std::array<Variable, 90> kVariables = {{
 /// Why the variable may not have its value; empty where it may.
 [[maybe_unused]] std::string fault(const char* name) {
     const std::string value = text(name);
-    const Variable* const own = variableOf(name);
+    const Variable* const own = variable_of(name);
     if (value.empty() || own == nullptr || (own->values.empty() && own->last == 0)) {
         return "";
     }
     std::string possible;
-    bool isPossible = true;
+    bool is_possible = true;
     if (own->last != 0) {
-        isPossible = value.size() < 19 && value.find_first_not_of("0123456789") == std::string::npos;
-        const long long number = isPossible ? std::atoll(value.c_str()) : 0;
-        isPossible = isPossible && number >= own->first && number <= own->last;
+        is_possible = value.size() < 19 && value.find_first_not_of("0123456789") == std::string::npos;
+        const long long number = is_possible ? std::atoll(value.c_str()) : 0;
+        is_possible = is_possible && number >= own->first && number <= own->last;
         possible = "a number from " + std::to_string(own->first) + " to " + std::to_string(own->last);
     } else {
         const std::vector<std::string> values = pieces(own->values, '|');
-        for (const std::string& each : own->isList ? pieces(value, ',') : std::vector<std::string>{value}) {
-            bool isOne = false;
+        for (const std::string& each : own->is_list ? pieces(value, ',') : std::vector<std::string>{value}) {
+            bool is_one = false;
             for (const std::string& one : values) {
-                isOne = isOne || one == each;
+                is_one = is_one || one == each;
             }
-            isPossible = isPossible && isOne;
+            is_possible = is_possible && is_one;
         }
         for (size_t i = 0; i < values.size(); ++i) {
             possible += (i == 0 ? "" : i + 1 == values.size() ? " or " : ", ") + values[i];
         }
     }
-    return isPossible ? "" : std::string(name) + " is '" + value + "': " + possible + " is possible";
+    return is_possible ? "" : std::string(name) + " is '" + value + "': " + possible + " is possible";
 }
 
 /// The value, for code that cannot fail: a value that is not possible is reported in a line and counts as not set.

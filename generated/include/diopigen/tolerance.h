@@ -895,7 +895,7 @@ constexpr FunctionTolerance kFunctionTolerances[] = {
 // clang-format on
 
 /// The class that the spec has for a function; kNone where it has none.
-constexpr Tolerance toleranceOf(std::string_view function) {
+constexpr Tolerance tolerance_of(std::string_view function) {
     size_t begin = 0;
     size_t end = sizeof(kFunctionTolerances) / sizeof(kFunctionTolerances[0]);
     while (begin < end) {
@@ -920,7 +920,7 @@ class ResultBound {
 
     /// A function that the result of so many elements went through.
     void add(Tolerance tolerance, const Terms& terms, int64_t results) {
-        const ClassBound& bound = kClassBounds[static_cast<int>(tolerance)][dtypeRow(dtype_)];
+        const ClassBound& bound = kClassBounds[static_cast<int>(tolerance)][dtype_row(dtype_)];
         const double scale = bound.root > 0 ? std::max(largest_, terms.largest()) : largest_;
         const double scaled = bound.scaled + bound.root * std::sqrt(terms.count(tolerance, results));
         relative_ += 2 * bound.relative;
@@ -933,22 +933,22 @@ class ResultBound {
         if (own == reference || (std::isnan(own) && std::isnan(reference))) {
             return 0;
         }
-        const double limit = dtypeFacts(dtypeFacts(dtype_).real).limit;
+        const double limit = dtype_facts(dtype_facts(dtype_).real).limit;
         const double size = std::min(std::fabs(reference), limit);
         const double off = std::fabs(std::clamp(own, -limit, limit) - std::clamp(reference, -limit, limit));
         const double allowed = relative_ * size + fixed_;
-        const bool isNan = std::isnan(own) || std::isnan(reference);
-        return isNan || relative_ == 0 ? std::numeric_limits<double>::infinity() : off / allowed;
+        const bool is_nan = std::isnan(own) || std::isnan(reference);
+        return is_nan || relative_ == 0 ? std::numeric_limits<double>::infinity() : off / allowed;
     }
     /// By the distance in the plane; a number that is not finite must be not finite in both.
     double excess(std::complex<double> own, std::complex<double> reference) const {
         if (relative_ == 0) {
             return std::max(excess(own.real(), reference.real()), excess(own.imag(), reference.imag()));
         }
-        const bool isFinite = std::isfinite(own.real()) && std::isfinite(own.imag());
-        if (!isFinite || !std::isfinite(reference.real()) || !std::isfinite(reference.imag())) {
-            const bool areBoth = !isFinite && !(std::isfinite(reference.real()) && std::isfinite(reference.imag()));
-            return areBoth ? 0 : std::numeric_limits<double>::infinity();
+        const bool is_finite = std::isfinite(own.real()) && std::isfinite(own.imag());
+        if (!is_finite || !std::isfinite(reference.real()) || !std::isfinite(reference.imag())) {
+            const bool are_both = !is_finite && !(std::isfinite(reference.real()) && std::isfinite(reference.imag()));
+            return are_both ? 0 : std::numeric_limits<double>::infinity();
         }
         return std::abs(own - reference) / (relative_ * std::abs(reference) + fixed_);
     }

@@ -16,14 +16,14 @@ constexpr diopiDtype_t kDtypeTable[kDtypeCount] = {
 
 }  // namespace
 
-int category(Dtype dtype) { return diopigen::dtypeCategory(to_public(dtype)); }
+int category(Dtype dtype) { return diopigen::dtype_category(to_public(dtype)); }
 diopiDtype_t to_public(Dtype dtype) {
     return dtype == Dtype::kUnsupported ? diopi_dtype_unsupported : kDtypeTable[static_cast<int>(dtype)];
 }
 const char* name_of(Dtype dtype) {
-    return dtype == Dtype::kUnsupported ? "an unsupported dtype" : diopigen::dtypeName(to_public(dtype));
+    return dtype == Dtype::kUnsupported ? "an unsupported dtype" : diopigen::dtype_name(to_public(dtype));
 }
-int64_t size_of(Dtype dtype) { return diopigen::elementBytes(to_public(dtype)); }
+int64_t size_of(Dtype dtype) { return diopigen::element_bytes(to_public(dtype)); }
 
 Dtype from_public(diopiDtype_t dtype) {
     for (int i = 0; i < kDtypeCount; ++i) {
@@ -35,7 +35,7 @@ Dtype from_public(diopiDtype_t dtype) {
 }
 
 Dtype promote(Dtype left, Dtype right) {
-    return from_public(diopigen::promotedDtype(to_public(left), to_public(right)));
+    return from_public(diopigen::promoted_dtype(to_public(left), to_public(right)));
 }
 
 }  // namespace diopigen::core

@@ -18,7 +18,7 @@ namespace {
 
 // The dtype as NumPy names it. bfloat16 and complex32, which NumPy lacks, are kept as their bits.
 std::string descriptor(diopiDtype_t dtype) {
-    const DtypeFacts& facts = dtypeFacts(dtype);
+    const DtypeFacts& facts = dtype_facts(dtype);
     const auto letter = [&facts] {
         switch (facts.kind) {
             case DtypeKind::kBool:
@@ -52,7 +52,7 @@ void write_array(const std::string& path, const HostTensor& tensor) {
     file << header;
     Index index(shape);
     for (int64_t i = 0; i < tensor.info.numel; ++i, index.advance()) {
-        file.write(tensor.data + index.offset(tensor.info), tensor.info.elementBytes);
+        file.write(tensor.data + index.offset(tensor.info), tensor.info.element_bytes);
     }
     if (!file.flush()) {
         throw Failure(diopiErrorOccurred, "cannot write " + path);
@@ -87,7 +87,7 @@ void Dump::keep(const char* when, const std::vector<HostTensor>& tensors) {
             std::string(tensor.operand->name) + (isOne ? "" : "_" + std::to_string(tensor.index)) + "." + when + ".npy";
         write_array(folder_ + "/" + file, tensor);
         tensors_ += (tensors_.empty() ? "" : ",") + std::string("\n    {\"name\": ") + quoted(tensor.operand->name) +
-                    ", \"when\": " + quoted(when) + ", \"dtype\": " + quoted(dtypeName(tensor.info.dtype)) +
+                    ", \"when\": " + quoted(when) + ", \"dtype\": " + quoted(dtype_name(tensor.info.dtype)) +
                     ", \"shape\": " + text_of(tensor.info.shape, "[", "]") +
                     ", \"strides\": " + text_of(tensor.info.strides, "[", "]") + ", \"file\": " + quoted(file) + "}";
     }

@@ -37,23 +37,23 @@ int64_t Index::offset(const TensorInfo& info) const {
     for (size_t i = 0; i < at_.size(); ++i) {
         elements += at_[i] * info.strides[i];
     }
-    return elements * info.elementBytes;
+    return elements * info.element_bytes;
 }
 
 double real_at(diopiDtype_t dtype, const char* element, int part) {
     switch (dtype) {
         case diopi_dtype_float16:
-            return floatOfHalf(read<uint16_t>(element));
+            return float_of_half(read<uint16_t>(element));
         case diopi_dtype_bfloat16:
-            return floatOfBfloat16(read<uint16_t>(element));
+            return float_of_bfloat16(read<uint16_t>(element));
         case diopi_dtype_float8_e4m3fn:
-            return floatOfFloat8(Float8::e4m3fn, read<uint8_t>(element));
+            return float_of_float8(Float8::kE4m3fn, read<uint8_t>(element));
         case diopi_dtype_float8_e5m2:
-            return floatOfFloat8(Float8::e5m2, read<uint8_t>(element));
+            return float_of_float8(Float8::kE5m2, read<uint8_t>(element));
         case diopi_dtype_float8_e8m0fnu:
-            return floatOfFloat8(Float8::e8m0fnu, read<uint8_t>(element));
+            return float_of_float8(Float8::kE8m0fnu, read<uint8_t>(element));
         case diopi_dtype_complex32:
-            return floatOfHalf(read<uint16_t>(element + 2 * part));
+            return float_of_half(read<uint16_t>(element + 2 * part));
         case diopi_dtype_float32:
         case diopi_dtype_tfloat32:
         case diopi_dtype_complex64:

@@ -13,7 +13,7 @@ namespace diopigen::dispatch {
 using Function = void (*)();
 
 struct Entry {
-    constexpr explicit Entry(const char* name) : name(name), tolerance(toleranceOf(name)) {}
+    constexpr explicit Entry(const char* name) : name(name), tolerance(tolerance_of(name)) {}
 
     const char* name;
     Tolerance tolerance;

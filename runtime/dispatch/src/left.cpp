@@ -58,13 +58,13 @@ void write() {
 }  // namespace
 
 std::optional<Left> left_with(const Entry& entry, diopiError_t status) {
-    if (!isLeft(status)) {
+    if (!is_left(status)) {
         return std::nullopt;
     }
     if (entry.vendor == nullptr) {
         return Left{};
     }
-    return Left{name_of(status), reasonOf(vendor_error_text(), entry.name)};
+    return Left{name_of(status), reason_of(vendor_error_text(), entry.name)};
 }
 
 std::string describe(const Left& left) {

@@ -100,7 +100,7 @@ void warn_of_unknown_variables() {
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
         const std::string_view text = *entry;
         const std::string_view name = text.substr(0, text.find('='));
-        if (name.substr(0, 6) == "DIOPI_" && !environment::kVariables.empty() && !environment::isDeclared(name)) {
+        if (name.substr(0, 6) == "DIOPI_" && !environment::kVariables.empty() && !environment::is_declared(name)) {
             say(std::string(name) +
                 " is no variable of this library, nor of another one (generated/docs/environment.md)");
         }

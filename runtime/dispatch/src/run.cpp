@@ -25,7 +25,7 @@ std::string vendor_of(const Libraries& loaded) {
 }
 
 // Why the reference library runs a call: the vendor's library lacks the function, or left this call to others.
-std::string reasonOf(const Entry& entry, Operands operands, const std::string& vendor, const Left& left) {
+std::string reason_of(const Entry& entry, Operands operands, const std::string& vendor, const Left& left) {
     return left.is_missing() ? std::string(entry.name) + " is not in the library of " + vendor
                              : "the library of " + vendor + " leaves " + entry.name + "(" + text_of(operands) + ") (" +
                                    describe(left) + ")";
@@ -46,9 +46,9 @@ diopiError_t fall_back(Entry& entry, diopiContextHandle_t ctx, Operands operands
                                                                : ", nor in the reference library";
         throw Failure(diopiNoImplement, lack + rest);
     }
-    const bool isFirst = entry.fallbacks.fetch_add(1, std::memory_order_relaxed) == 0;
-    if (isFirst || loaded.switches.fallback == FallbackMode::kLog) {
-        say(reasonOf(entry, operands, vendor, left) + ": it runs on the reference library, through host memory");
+    const bool is_first = entry.fallbacks.fetch_add(1, std::memory_order_relaxed) == 0;
+    if (is_first || loaded.switches.fallback == FallbackMode::kLog) {
+        say(reason_of(entry, operands, vendor, left) + ": it runs on the reference library, through host memory");
     }
     if (loaded.switches.reports_fallbacks) {
         count_fallback(entry, left);
@@ -66,9 +66,9 @@ diopiError_t fall_back(Entry& entry, diopiContextHandle_t ctx, Operands operands
 }
 
 void report(Entry& entry, const std::string& what, const std::string& called, const std::string& folder) {
-    static std::atomic<bool> isFirst{true};
+    static std::atomic<bool> is_first{true};
     entry.differences.fetch_add(1, std::memory_order_relaxed);
-    const char* const first = isFirst.exchange(false) ? " (the first operator that does)" : "";
+    const char* const first = is_first.exchange(false) ? " (the first operator that does)" : "";
     say(std::string(entry.name) + " differs from the reference" + first + "\n  " + what + "\n  called with " + called +
         "\n  kept in " + folder);
 }

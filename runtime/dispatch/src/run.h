@@ -45,7 +45,7 @@ inline bool is_served(Entry& entry, const Callable& call, diopiError_t& status) 
     if (__builtin_expect(status == diopiSuccess, 1)) {
         return true;
     }
-    if (isLeft(status)) {
+    if (is_left(status)) {
         return false;
     }
     use_vendor_error_text();

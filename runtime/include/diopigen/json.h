@@ -18,7 +18,7 @@ namespace json {
 
 constexpr int kDeepest = 64;
 
-inline void appendUtf8(std::string& text, uint32_t code) {
+inline void append_utf8(std::string& text, uint32_t code) {
     if (code < 0x80) {
         text += static_cast<char>(code);
     } else if (code < 0x800) {
@@ -47,17 +47,17 @@ inline void require(bool condition, const char* expected) {
 /// A value of a document. An access of another kind than the value has throws, with the name of what was asked for.
 class Json {
   public:
-    enum class Kind { null, boolean, integer, real, text, list, object };
+    enum class Kind { kNull, kBoolean, kInteger, kReal, kText, kList, kObject };
 
     /// Accepts `Infinity`, `-Infinity` and `NaN` as numbers, which Python writes. Throws where the text is no document.
     static Json parse(std::string_view text);
 
     Kind kind() const { return kind_; }
-    bool isNull() const { return kind_ == Kind::null; }
-    bool isInteger() const { return kind_ == Kind::integer; }
-    bool isText() const { return kind_ == Kind::text; }
-    bool isList() const { return kind_ == Kind::list; }
-    bool isObject() const { return kind_ == Kind::object; }
+    bool is_null() const { return kind_ == Kind::kNull; }
+    bool is_integer() const { return kind_ == Kind::kInteger; }
+    bool is_text() const { return kind_ == Kind::kText; }
+    bool is_list() const { return kind_ == Kind::kList; }
+    bool is_object() const { return kind_ == Kind::kObject; }
 
     bool boolean() const;
     int64_t integer() const;
@@ -73,7 +73,7 @@ class Json {
   private:
     friend class JsonParser;
 
-    Kind kind_ = Kind::null;
+    Kind kind_ = Kind::kNull;
     bool boolean_ = false;
     int64_t integer_ = 0;
     double real_ = 0;
@@ -105,15 +105,15 @@ class JsonParser {
         } else if (first == '[') {
             list(value, depth);
         } else if (first == '"') {
-            value.kind_ = Json::Kind::text;
+            value.kind_ = Json::Kind::kText;
             value.text_ = quoted();
         } else if (take("null")) {
-            value.kind_ = Json::Kind::null;
+            value.kind_ = Json::Kind::kNull;
         } else if (take("true")) {
-            value.kind_ = Json::Kind::boolean;
+            value.kind_ = Json::Kind::kBoolean;
             value.boolean_ = true;
         } else if (take("false")) {
-            value.kind_ = Json::Kind::boolean;
+            value.kind_ = Json::Kind::kBoolean;
         } else if (take("NaN")) {
             real(value, std::numeric_limits<double>::quiet_NaN());
         } else if (take("Infinity")) {
@@ -127,7 +127,7 @@ class JsonParser {
     }
 
     void object(Json& value, int depth) {
-        value.kind_ = Json::Kind::object;
+        value.kind_ = Json::Kind::kObject;
         ++at_;
         if (closes('}')) {
             return;
@@ -144,7 +144,7 @@ class JsonParser {
     }
 
     void list(Json& value, int depth) {
-        value.kind_ = Json::Kind::list;
+        value.kind_ = Json::Kind::kList;
         ++at_;
         if (closes(']')) {
             return;
@@ -169,7 +169,7 @@ class JsonParser {
             const char escaped = text_[at_++];
             constexpr std::string_view kFrom = "\"\\/bfnrt", kTo = "\"\\/\b\f\n\r\t";
             if (escaped == 'u') {
-                json::appendUtf8(text, codePoint());
+                json::append_utf8(text, code_point());
             } else {
                 const size_t found = kFrom.find(escaped);
                 require(found != std::string_view::npos, "a known escape");
@@ -189,7 +189,7 @@ class JsonParser {
         return code;
     }
 
-    uint32_t codePoint() {
+    uint32_t code_point() {
         const uint32_t high = hex();
         if (high < 0xD800 || high > 0xDBFF) {
             return high;
@@ -208,7 +208,7 @@ class JsonParser {
         const std::string_view word = text_.substr(at_, end - at_);
         const char* const last = word.data() + word.size();
         if (word.find_first_of(".eE") == std::string_view::npos) {
-            value.kind_ = Json::Kind::integer;
+            value.kind_ = Json::Kind::kInteger;
             const auto [stop, error] = std::from_chars(word.data(), last, value.integer_);
             require(error == std::errc() && stop == last && !word.empty(), "a number");
         } else {
@@ -221,7 +221,7 @@ class JsonParser {
     }
 
     static void real(Json& value, double number) {
-        value.kind_ = Json::Kind::real;
+        value.kind_ = Json::Kind::kReal;
         value.real_ = number;
     }
 
@@ -258,27 +258,27 @@ class JsonParser {
 inline Json Json::parse(std::string_view text) { return JsonParser(text).document(); }
 
 inline bool Json::boolean() const {
-    json::require(kind_ == Kind::boolean, "true or false");
+    json::require(kind_ == Kind::kBoolean, "true or false");
     return boolean_;
 }
 
 inline int64_t Json::integer() const {
-    json::require(kind_ == Kind::integer, "an integer");
+    json::require(kind_ == Kind::kInteger, "an integer");
     return integer_;
 }
 
 inline double Json::real() const {
-    json::require(kind_ == Kind::real || kind_ == Kind::integer, "a number");
-    return kind_ == Kind::integer ? static_cast<double>(integer_) : real_;
+    json::require(kind_ == Kind::kReal || kind_ == Kind::kInteger, "a number");
+    return kind_ == Kind::kInteger ? static_cast<double>(integer_) : real_;
 }
 
 inline const std::string& Json::text() const {
-    json::require(kind_ == Kind::text, "a text");
+    json::require(kind_ == Kind::kText, "a text");
     return text_;
 }
 
 inline const std::vector<Json>& Json::list() const {
-    json::require(kind_ == Kind::list, "a list");
+    json::require(kind_ == Kind::kList, "a list");
     return list_;
 }
 
@@ -301,7 +301,7 @@ inline const Json& Json::at(std::string_view key) const {
 }
 
 inline const std::vector<std::pair<std::string, Json>>& Json::entries() const {
-    json::require(kind_ == Kind::object, "an object");
+    json::require(kind_ == Kind::kObject, "an object");
     return entries_;
 }
 

@@ -12,11 +12,11 @@
 
 namespace diopigen {
 
-inline bool isLeft(diopiError_t status) { return status == diopiNoImplement || status == diopiForceFallbackToCPU; }
+inline bool is_left(diopiError_t status) { return status == diopiNoImplement || status == diopiForceFallbackToCPU; }
 
 /// Why `function` left a call: `text`, which diopiGetLastErrorString gave right behind it, if it names the function.
 /// Else the text is of an earlier call, and the result is empty. `text` may be null.
-inline std::string reasonOf(const char* text, std::string_view function) {
+inline std::string reason_of(const char* text, std::string_view function) {
     const std::string_view whole(text == nullptr ? "" : text);
     for (std::size_t at = whole.find(function); at != whole.npos; at = whole.find(function, at + 1)) {
         const std::size_t end = at + function.size();

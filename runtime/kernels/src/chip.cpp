@@ -102,7 +102,7 @@ struct Limits {
 /// What is wrong with a buffer that the limits do not take.
 std::string objection(const Limits& limits, const Buffer& buffer) {
     if (!limits.take_dtype(buffer)) {
-        return std::string("is ") + dtypeName(buffer.dtype) + "; it takes " + dtypeNames(limits.dtypes);
+        return std::string("is ") + dtype_name(buffer.dtype) + "; it takes " + dtypeNames(limits.dtypes);
     }
     if (const uint64_t behind = limits.misalignment(buffer); behind != 0) {
         return "starts " + std::to_string(behind) + " bytes behind a multiple of " + std::to_string(limits.alignment);

@@ -7,8 +7,8 @@ std::string dtypeNames(uint32_t mask) {
     std::string names;
     for (int bit = 0; bit < 32; ++bit) {
         const auto dtype = static_cast<diopiDtype_t>(bit);
-        if ((mask & bitOf(dtype)) != 0 && elementBytes(dtype) != 0) {
-            names += (names.empty() ? "" : ", ") + std::string(dtypeName(dtype));
+        if ((mask & bitOf(dtype)) != 0 && element_bytes(dtype) != 0) {
+            names += (names.empty() ? "" : ", ") + std::string(dtype_name(dtype));
         }
     }
     return names;
@@ -23,7 +23,7 @@ std::string describe(const Shape& sizes) {
 }
 
 std::string describe(const Buffer& tensor) {
-    return std::string(dtypeName(tensor.dtype)) + " " + describe(tensor.shape);
+    return std::string(dtype_name(tensor.dtype)) + " " + describe(tensor.shape);
 }
 
 }  // namespace diopigen::kernels

@@ -37,19 +37,19 @@ struct Float64 {
 };
 struct Float16 {
     using Stored = uint16_t;
-    static double get(uint16_t stored) { return floatOfHalf(stored); }
-    static uint16_t put(double value) { return halfOfFloat(static_cast<float>(value)); }
+    static double get(uint16_t stored) { return float_of_half(stored); }
+    static uint16_t put(double value) { return half_of_float(static_cast<float>(value)); }
 };
 struct BFloat16 {
     using Stored = uint16_t;
-    static double get(uint16_t stored) { return floatOfBfloat16(stored); }
-    static uint16_t put(double value) { return bfloat16OfFloat(static_cast<float>(value)); }
+    static double get(uint16_t stored) { return float_of_bfloat16(stored); }
+    static uint16_t put(double value) { return bfloat16_of_float(static_cast<float>(value)); }
 };
 template <Float8 kFormat>
 struct OneByte {
     using Stored = uint8_t;
-    static double get(uint8_t stored) { return floatOfFloat8(kFormat, stored); }
-    static uint8_t put(double value) { return float8OfFloat(kFormat, static_cast<float>(value)); }
+    static double get(uint8_t stored) { return float_of_float8(kFormat, stored); }
+    static uint8_t put(double value) { return float8_of_float(kFormat, static_cast<float>(value)); }
 };
 struct Bool {
     using Stored = uint8_t;
@@ -72,11 +72,11 @@ void with_format(diopiDtype_t dtype, Visit&& visit, Otherwise&& otherwise) {
         case diopi_dtype_bfloat16:
             return visit(BFloat16());
         case diopi_dtype_float8_e4m3fn:
-            return visit(OneByte<Float8::e4m3fn>());
+            return visit(OneByte<Float8::kE4m3fn>());
         case diopi_dtype_float8_e5m2:
-            return visit(OneByte<Float8::e5m2>());
+            return visit(OneByte<Float8::kE5m2>());
         case diopi_dtype_float8_e8m0fnu:
-            return visit(OneByte<Float8::e8m0fnu>());
+            return visit(OneByte<Float8::kE8m0fnu>());
         case diopi_dtype_bool:
             return visit(Bool());
         case diopi_dtype_int64:
@@ -103,7 +103,7 @@ void with_format(diopiDtype_t dtype, Visit&& visit, Otherwise&& otherwise) {
 template <typename Visit>
 void with_format(diopiDtype_t dtype, Visit&& visit) {
     with_format(dtype, visit, [dtype] {
-        throw std::invalid_argument(std::string("elements of the dtype ") + dtypeName(dtype) +
+        throw std::invalid_argument(std::string("elements of the dtype ") + dtype_name(dtype) +
                                     " cannot be loaded or stored");
     });
 }

@@ -63,8 +63,8 @@ template <typename S, int64_t kHalf, bool kIsHigh, std::size_t... kLanes>
 [[gnu::always_inline]] inline void select_lanes(const typename S::Type& first, const typename S::Type& second,
                                                 typename S::Type* selected, std::index_sequence<kLanes...>) {
     const auto lane = [](int64_t i) constexpr {
-        const bool isFirst = (i & kHalf) == 0;
-        return kIsHigh ? (isFirst ? i + kHalf : S::kWidth + i) : (isFirst ? i : S::kWidth + i - kHalf);
+        const bool is_first = (i & kHalf) == 0;
+        return kIsHigh ? (is_first ? i + kHalf : S::kWidth + i) : (is_first ? i : S::kWidth + i - kHalf);
     };
 #if defined(__clang__)
     *selected = __builtin_shufflevector(first, second, lane(kLanes)...);

@@ -49,7 +49,7 @@ int64_t span_in_window(const Buffer& buffer, int64_t step) {
 // Whether tensors of one dtype lie between each other without a common element, as keys and values that follow each
 // other in each slot of a cache, or slices of one projection.
 bool are_interleaved(const Buffer& a, const Buffer& b) {
-    const int64_t size = a.isTensor && b.isTensor && a.dtype == b.dtype ? elementBytes(a.dtype) : 0;
+    const int64_t size = a.isTensor && b.isTensor && a.dtype == b.dtype ? element_bytes(a.dtype) : 0;
     const auto distance = static_cast<const char*>(b.pointer) - static_cast<const char*>(a.pointer);
     if (size == 0 || distance % size != 0) {
         return false;

@@ -47,7 +47,7 @@ void require(bool condition, const std::string& text) {
     }
 }
 
-int64_t elementBytes(const std::string& dtype) {
+int64_t element_bytes(const std::string& dtype) {
     static const std::map<std::string, int64_t> sizes = {
         {"bool", 1},        {"int8", 1},          {"uint8", 1},       {"int16", 2},         {"uint16", 2},
         {"float16", 2},     {"bfloat16", 2},      {"int32", 4},       {"uint32", 4},        {"float32", 4},
@@ -67,7 +67,7 @@ int64_t extent_of(const Json& slot) {
         require(sizes[i] >= 0 && strides[i] >= 0, "sizes and strides that are not negative");
         extent = sizes[i] == 0 || extent == 0 ? 0 : extent + (sizes[i] - 1) * strides[i];
     }
-    return extent * elementBytes(slot.at("dtype").text());
+    return extent * element_bytes(slot.at("dtype").text());
 }
 
 void check_slot(const Json& slot, std::size_t count, int64_t arena) {
@@ -91,9 +91,9 @@ void check_slot(const Json& slot, std::size_t count, int64_t arena) {
 // Every step is a function, or a kernel over slots that exist.
 void check_step(const Json& step, std::size_t slots) {
     const Json& kernel = step.at("kernel");
-    if (kernel.isNull()) {
-        require(!step.at("function").isNull(), "a function or a kernel");
-        require(step.at("operands").isList(), "operands");
+    if (kernel.is_null()) {
+        require(!step.at("function").is_null(), "a function or a kernel");
+        require(step.at("operands").is_list(), "operands");
         return;
     }
     for (const Json& buffer : kernel.at("buffers").list()) {
@@ -121,8 +121,8 @@ std::vector<Region> regions_of(const std::vector<Json>& slots, int64_t arena) {
 
 bool has_side_effect(const Json& step) {
     const Json& kernel = step.at("kernel");
-    const Json& writes = kernel.isNull() ? step.at("writes") : kernel.at("writes");
-    return !step.at("random").isNull() || !(writes.isNull() || (writes.isList() && writes.list().empty()));
+    const Json& writes = kernel.is_null() ? step.at("writes") : kernel.at("writes");
+    return !step.at("random").is_null() || !(writes.is_null() || (writes.is_list() && writes.list().empty()));
 }
 
 std::unique_ptr<Graph> parsed(const char* document) {
@@ -144,7 +144,7 @@ std::unique_ptr<Graph> parsed(const char* document) {
     for (std::size_t i = 0; i < steps.size(); ++i) {
         const Json& node = steps[i].at("node");
         Step& step = graph->steps.emplace_back();
-        step.text = "step " + std::to_string(i) + (node.isText() ? " (" + node.text() + ")" : "");
+        step.text = "step " + std::to_string(i) + (node.is_text() ? " (" + node.text() + ")" : "");
         try {
             check_step(steps[i], slots.size());
             step.has_side_effect = has_side_effect(steps[i]);

@@ -12,15 +12,15 @@ namespace {
 // So that sums of many do not overflow.
 constexpr int64_t kLargest = int64_t{1} << 48;
 
-int64_t paddedBytes(const Lifetime& lifetime) {
+int64_t padded_bytes(const Lifetime& lifetime) {
     TORCH_CHECK(lifetime.bytes >= 0 && lifetime.bytes <= kLargest, "a compiled graph has a tensor of ", lifetime.bytes,
                 " bytes");
     const int64_t units = (lifetime.bytes + kArenaAlignment - 1) / kArenaAlignment;
     return std::max<int64_t>(1, units) * kArenaAlignment;
 }
 
-ArenaPlan placedInOrder(const std::vector<size_t>& order, const std::vector<Lifetime>& lifetimes,
-                        const std::vector<int64_t>& padded) {
+ArenaPlan placed_in_order(const std::vector<size_t>& order, const std::vector<Lifetime>& lifetimes,
+                          const std::vector<int64_t>& padded) {
     ArenaPlan plan;
     plan.offsets.resize(lifetimes.size());
     std::vector<size_t> placed;  // by offset
@@ -48,9 +48,9 @@ ArenaPlan placedInOrder(const std::vector<size_t>& order, const std::vector<Life
 
 }  // namespace
 
-ArenaPlan planArena(const std::vector<Lifetime>& lifetimes) {
+ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes) {
     std::vector<int64_t> padded(lifetimes.size());
-    std::transform(lifetimes.begin(), lifetimes.end(), padded.begin(), paddedBytes);
+    std::transform(lifetimes.begin(), lifetimes.end(), padded.begin(), padded_bytes);
     using Key = std::pair<int64_t, int64_t>;
     const auto largest = [&](size_t k) { return Key(-padded[k], static_cast<int64_t>(lifetimes[k].first)); };
     const auto earliest = [&](size_t k) { return Key(static_cast<int64_t>(lifetimes[k].first), -padded[k]); };
@@ -63,7 +63,7 @@ ArenaPlan planArena(const std::vector<Lifetime>& lifetimes) {
         std::vector<size_t> order(lifetimes.size());
         std::iota(order.begin(), order.end(), size_t{0});
         std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
-        ArenaPlan plan = placedInOrder(order, lifetimes, padded);
+        ArenaPlan plan = placed_in_order(order, lifetimes, padded);
         if (is_first || plan.bytes < best.bytes) {
             best = std::move(plan);
             is_first = false;

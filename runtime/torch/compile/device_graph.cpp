@@ -12,7 +12,7 @@ namespace diopigen::backend {
 
 namespace {
 
-diopigenGraphCompiler_t graphCompiler{};
+diopigenGraphCompiler_t graph_compiler{};
 
 // Exception of a step: none passes through the vendor's code.
 struct Run {
@@ -20,7 +20,7 @@ struct Run {
     std::exception_ptr failure;
 };
 
-int32_t runStep(void* state, uint64_t step) {
+int32_t run_step(void* state, uint64_t step) {
     auto* const run = static_cast<Run*>(state);
     try {
         (*run->step)(step);
@@ -33,30 +33,30 @@ int32_t runStep(void* state, uint64_t step) {
 
 }  // namespace
 
-bool hasGraphCompiler() {
+bool has_graph_compiler() {
     initialize();
     const char* const selected = std::getenv("DIOPI_COMPILE_GRAPH");
-    return graphCompiler.compile != nullptr && (selected == nullptr || std::string_view(selected) != "0");
+    return graph_compiler.compile != nullptr && (selected == nullptr || std::string_view(selected) != "0");
 }
 
 DeviceGraph::DeviceGraph(const std::string& document) {
-    TORCH_CHECK(graphCompiler.compile != nullptr, "the device runs no graphs");
-    requireDone(graphCompiler.compile(document.c_str(), &graph_), "take a graph");
+    TORCH_CHECK(graph_compiler.compile != nullptr, "the device runs no graphs");
+    require_done(graph_compiler.compile(document.c_str(), &graph_), "take a graph");
 }
 
 DeviceGraph::~DeviceGraph() {
-    finishWork();
-    graphCompiler.unload(graph_);
+    finish_work();
+    graph_compiler.unload(graph_);
 }
 
 void DeviceGraph::run(diopiStreamHandle_t stream, const std::vector<diopigenGraphSlot_t>& slots,
                       const std::function<void(uint64_t)>& step) const {
     Run run{&step, nullptr};
-    const int32_t status = graphCompiler.run(graph_, stream, slots.data(), slots.size(), runStep, &run);
+    const int32_t status = graph_compiler.run(graph_, stream, slots.data(), slots.size(), run_step, &run);
     if (run.failure != nullptr) {
         std::rethrow_exception(run.failure);
     }
-    requireDone(status, "run a graph");
+    require_done(status, "run a graph");
 }
 
 }  // namespace diopigen::backend
@@ -66,6 +66,6 @@ int32_t diopigenRegisterGraphCompiler(const diopigenGraphCompiler_t* table) {
         table->run == nullptr || table->unload == nullptr) {
         return 1;
     }
-    diopigen::backend::graphCompiler = *table;
+    diopigen::backend::graph_compiler = *table;
     return 0;
 }

@@ -15,33 +15,33 @@ namespace {
 // From that many kernels on, those that no graph uses are unloaded.
 constexpr size_t kMostUnused = 256;
 
-diopigenKernelCompiler_t kernelCompiler{};
+diopigenKernelCompiler_t kernel_compiler{};
 
 }  // namespace
 
-bool hasKernelCompiler() {
+bool has_kernel_compiler() {
     initialize();
-    return kernelCompiler.compile != nullptr;
+    return kernel_compiler.compile != nullptr;
 }
 
 DeviceKernel::DeviceKernel(const std::string& source, const std::string& name) : name_(name) {
-    TORCH_CHECK(hasKernelCompiler(), "the device compiles no kernels");
-    requireDone(kernelCompiler.compile(source.c_str(), name.c_str(), &kernel_), "compile the kernel ", name);
+    TORCH_CHECK(has_kernel_compiler(), "the device compiles no kernels");
+    require_done(kernel_compiler.compile(source.c_str(), name.c_str(), &kernel_), "compile the kernel ", name);
 }
 
 DeviceKernel::~DeviceKernel() {
-    finishWork();
-    kernelCompiler.unload(kernel_);
+    finish_work();
+    kernel_compiler.unload(kernel_);
 }
 
 void DeviceKernel::launch(diopiStreamHandle_t stream, const std::vector<diopigenKernelBuffer_t>& buffers,
                           const std::vector<int64_t>& numbers, int64_t items, int64_t grain) const {
-    requireDone(kernelCompiler.launch(kernel_, stream, buffers.data(), buffers.size(), numbers.data(), numbers.size(),
-                                      items, grain),
-                "run the kernel ", name_);
+    require_done(kernel_compiler.launch(kernel_, stream, buffers.data(), buffers.size(), numbers.data(), numbers.size(),
+                                        items, grain),
+                 "run the kernel ", name_);
 }
 
-std::shared_ptr<const DeviceKernel> deviceKernel(const std::string& source, const std::string& name) {
+std::shared_ptr<const DeviceKernel> device_kernel(const std::string& source, const std::string& name) {
     // Never destroyed: at the end of the process the device may be gone before static objects are.
     static auto* const known = new std::map<std::string, std::shared_ptr<const DeviceKernel>>;
     static std::mutex mutex;
@@ -64,6 +64,6 @@ int32_t diopigenRegisterKernelCompiler(const diopigenKernelCompiler_t* table) {
         table->launch == nullptr || table->unload == nullptr) {
         return 1;
     }
-    diopigen::backend::kernelCompiler = *table;
+    diopigen::backend::kernel_compiler = *table;
     return 0;
 }

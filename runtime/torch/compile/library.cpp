@@ -41,9 +41,9 @@ thread_local std::vector<c10::Scalar> latest_numbers;
 
 using Texts = std::vector<std::string>;
 
-std::tuple<Texts, Texts, std::vector<int64_t>> compiledColumns() {
+std::tuple<Texts, Texts, std::vector<int64_t>> compiled_columns() {
     std::tuple<Texts, Texts, std::vector<int64_t>> columns;
-    for (const CompiledCalls* each : allCompiledCalls()) {
+    for (const CompiledCalls* each : all_compiled_calls()) {
         if (const int64_t count = each->calls.load(); count > 0) {
             std::get<0>(columns).push_back(each->overload);
             std::get<1>(columns).push_back(each->reason);
@@ -54,33 +54,33 @@ std::tuple<Texts, Texts, std::vector<int64_t>> compiledColumns() {
 }
 
 c10::Dict<std::string, int64_t> statistics(int64_t number) {
-    const std::shared_ptr<Program> program = programOf(number);
+    const std::shared_ptr<Program> program = program_of(number);
     c10::Dict<std::string, int64_t> values;
-    values.insert("arena_bytes", program->arenaBytes());
-    values.insert("steps", program->stepCount());
-    values.insert("dispatched", program->dispatchedCount());
-    values.insert("fused", program->fusedCount());
-    values.insert("instances", program->instanceCount());
-    values.insert("whole", program->isWhole() ? 1 : 0);
-    values.insert("sized", program->sizedCount());
-    values.insert("cached", program->cachedCount());
+    values.insert("arena_bytes", program->arena_bytes());
+    values.insert("steps", program->step_count());
+    values.insert("dispatched", program->dispatched_count());
+    values.insert("fused", program->fused_count());
+    values.insert("instances", program->instance_count());
+    values.insert("whole", program->is_whole() ? 1 : 0);
+    values.insert("sized", program->sized_count());
+    values.insert("cached", program->cached_count());
     return values;
 }
 
 // The first program that is for the sizes of what is staged; -1 where none is.
-int64_t selectProgram(const std::vector<int64_t>& numbers) {
+int64_t select_program(const std::vector<int64_t>& numbers) {
     for (size_t i = 0; i < numbers.size(); ++i) {
-        if (programOf(numbers[i])->sizedFor(staged, staged_numbers) != nullptr) {
+        if (program_of(numbers[i])->sized_for(staged, staged_numbers) != nullptr) {
             return static_cast<int64_t>(i);
         }
     }
     return -1;
 }
 
-std::vector<at::Tensor> runProgram(int64_t number) {
-    const std::shared_ptr<Program> program = programOf(number);
+std::vector<at::Tensor> run_program(int64_t number) {
+    const std::shared_ptr<Program> program = program_of(number);
     std::vector<at::Tensor> inputs = std::exchange(staged, {});
-    const std::shared_ptr<Program::Sized> sized = program->sizedFor(inputs, staged_numbers);
+    const std::shared_ptr<Program::Sized> sized = program->sized_for(inputs, staged_numbers);
     TORCH_CHECK(sized != nullptr, "a compiled graph is called with sizes that its plan is not for");
     std::vector<at::Tensor> results = program->run(*sized, std::move(inputs));
     latest_numbers = program->results(*sized);
@@ -99,31 +99,31 @@ std::tuple<std::vector<int64_t>, std::vector<double>> columns(const std::vector<
 }
 
 // The offsets of an arena, and its bytes as the last one.
-std::vector<int64_t> arenaOffsets(const std::vector<int64_t>& bytes, const std::vector<int64_t>& first,
-                                  const std::vector<int64_t>& last) {
+std::vector<int64_t> arena_offsets(const std::vector<int64_t>& bytes, const std::vector<int64_t>& first,
+                                   const std::vector<int64_t>& last) {
     TORCH_CHECK(bytes.size() == first.size() && bytes.size() == last.size(), "lists of different lengths");
     std::vector<Lifetime> lifetimes;
     for (size_t i = 0; i < bytes.size(); ++i) {
         lifetimes.push_back({bytes[i], static_cast<size_t>(first[i]), static_cast<size_t>(last[i])});
     }
-    ArenaPlan plan = planArena(lifetimes);
+    ArenaPlan plan = plan_arena(lifetimes);
     plan.offsets.push_back(plan.bytes);
     return plan.offsets;
 }
 
 TORCH_LIBRARY_FRAGMENT(diopi, library) {
-    library.def("compiled_bindings() -> str", [] { return std::string(compiledBindings()); });
-    library.def("compiled_kernels() -> str", [] { return std::string(compiledKernels()); });
-    library.def("has_kernel_compiler() -> bool", [] { return hasKernelCompiler(); });
+    library.def("compiled_bindings() -> str", [] { return std::string(compiled_bindings()); });
+    library.def("compiled_kernels() -> str", [] { return std::string(compiled_kernels()); });
+    library.def("has_kernel_compiler() -> bool", [] { return has_kernel_compiler(); });
     library.def("check_kernel(str source, str name) -> str", [](const std::string& source, const std::string& name) {
         try {
-            static_cast<void>(deviceKernel(source, name));
+            static_cast<void>(device_kernel(source, name));
             return std::string();
         } catch (const c10::Error& error) {
             return std::string(error.what_without_backtrace());
         }
     });
-    library.def("has_graph_compiler() -> bool", [] { return hasGraphCompiler(); });
+    library.def("has_graph_compiler() -> bool", [] { return has_graph_compiler(); });
     library.def("check_graph(str plan) -> str", [](const std::string& plan) {
         try {
             const DeviceGraph graph(plan);
@@ -133,41 +133,41 @@ TORCH_LIBRARY_FRAGMENT(diopi, library) {
         }
     });
     library.def("has_function(str name) -> bool", [](const std::string& name) {
-        const CompiledFunction* const function = compiledFunction(name);
+        const CompiledFunction* const function = compiled_function(name);
         return function != nullptr && function->function != nullptr;
     });
     library.def("resolve_graph(str plan, int[] symbols) -> str",
                 [](const std::string& plan, const std::vector<int64_t>& symbols) {
-                    return resolvedDocument(Json::parse(plan), symbols);
+                    return resolved_document(Json::parse(plan), symbols);
                 });
     library.def("evaluate(str expressions, int[] symbols) -> (int[], float[])",
                 [](const std::string& table, const std::vector<int64_t>& symbols) {
                     return columns(Expressions(Json::parse(table), symbols.size()).values(symbols));
                 });
-    library.def("plan_arena(int[] bytes, int[] first, int[] last) -> int[]", &arenaOffsets);
+    library.def("plan_arena(int[] bytes, int[] first, int[] last) -> int[]", &arena_offsets);
     library.def("make_program(str plan, Tensor[] constants, int cached=32) -> int",
                 [](const std::string& plan, std::vector<at::Tensor> constants, int64_t cached) {
-                    return addProgram(plan, std::move(constants), cached);
+                    return add_program(plan, std::move(constants), cached);
                 });
-    library.def("remove_program(int program) -> ()", [](int64_t number) { removeProgram(number); });
+    library.def("remove_program(int program) -> ()", [](int64_t number) { remove_program(number); });
     library.def("program_statistics(int program) -> Dict(str, int)", &statistics);
     library.def("stage(Tensor[] inputs, int[] numbers=[]) -> ()",
                 [](std::vector<at::Tensor> inputs, std::vector<int64_t> numbers) {
                     staged = std::move(inputs);
                     staged_numbers = std::move(numbers);
                 });
-    library.def("select_program(int[] programs) -> int", &selectProgram);
-    library.def("run_program(int program) -> Tensor[]", &runProgram);
+    library.def("select_program(int[] programs) -> int", &select_program);
+    library.def("run_program(int program) -> Tensor[]", &run_program);
     library.def("result_numbers() -> (int[], float[])", [] { return columns(latest_numbers); });
     library.def("note_unplanned(str reason) -> ()",
-                [](const std::string& reason) { compiledCallsOf("(graph)", reason)->calls.fetch_add(1); });
-    library.def("compiled_calls() -> (str[], str[], int[])", &compiledColumns);
-    library.def("reset_compiled_calls() -> ()", [] { resetCompiledCalls(); });
+                [](const std::string& reason) { compiled_calls_of("(graph)", reason)->calls.fetch_add(1); });
+    library.def("compiled_calls() -> (str[], str[], int[])", &compiled_columns);
+    library.def("reset_compiled_calls() -> ()", [] { reset_compiled_calls(); });
 }
 
 }  // namespace
 
-int64_t addProgram(std::string_view plan, std::vector<at::Tensor> constants, int64_t most_sizes) {
+int64_t add_program(std::string_view plan, std::vector<at::Tensor> constants, int64_t most_sizes) {
     auto program = std::make_shared<Program>(Json::parse(plan), std::move(constants),
                                              static_cast<size_t>(std::max<int64_t>(1, most_sizes)));
     const std::lock_guard<std::mutex> lock(programs().mutex);
@@ -176,14 +176,14 @@ int64_t addProgram(std::string_view plan, std::vector<at::Tensor> constants, int
     return number;
 }
 
-std::shared_ptr<Program> programOf(int64_t number) {
+std::shared_ptr<Program> program_of(int64_t number) {
     const std::lock_guard<std::mutex> lock(programs().mutex);
     const auto found = programs().all.find(number);
     TORCH_CHECK(found != programs().all.end(), "there is no compiled graph ", number);
     return found->second;
 }
 
-void removeProgram(int64_t number) {
+void remove_program(int64_t number) {
     std::shared_ptr<Program> last;  // freed after the lock: its memory goes back to the device
     const std::lock_guard<std::mutex> lock(programs().mutex);
     const auto found = programs().all.find(number);
@@ -193,7 +193,7 @@ void removeProgram(int64_t number) {
     }
 }
 
-CompiledCalls* compiledCallsOf(const std::string& overload, const std::string& reason) {
+CompiledCalls* compiled_calls_of(const std::string& overload, const std::string& reason) {
     const std::lock_guard<std::mutex> lock(calls().mutex);
     CompiledCalls& own = calls().all[{overload, reason}];
     own.overload = overload;
@@ -201,7 +201,7 @@ CompiledCalls* compiledCallsOf(const std::string& overload, const std::string& r
     return &own;
 }
 
-std::vector<const CompiledCalls*> allCompiledCalls() {
+std::vector<const CompiledCalls*> all_compiled_calls() {
     const std::lock_guard<std::mutex> lock(calls().mutex);
     std::vector<const CompiledCalls*> found;
     for (const auto& [key, each] : calls().all) {
@@ -210,7 +210,7 @@ std::vector<const CompiledCalls*> allCompiledCalls() {
     return found;
 }
 
-void resetCompiledCalls() {
+void reset_compiled_calls() {
     const std::lock_guard<std::mutex> lock(calls().mutex);
     for (auto& [key, each] : calls().all) {
         each.calls.store(0);

@@ -12,20 +12,20 @@ namespace diopigen::backend {
 namespace {
 
 // A value that is no tensor.
-c10::IValue plainValue(const Json& value, const c10::Type& type, const Numbers& numbers) {
-    if (value.isNull()) {
+c10::IValue plain_value(const Json& value, const c10::Type& type, const Numbers& numbers) {
+    if (value.is_null()) {
         return {};
     }
-    const bool is_open = value.isObject() && !value.at("expression").isNull();
-    if (value.isObject() && !is_open) {
-        if (const Json& dtype = value.at("dtype"); !dtype.isNull()) {
-            return static_cast<int64_t>(scalarTypeNamed(dtype.text()));
+    const bool is_open = value.is_object() && !value.at("expression").is_null();
+    if (value.is_object() && !is_open) {
+        if (const Json& dtype = value.at("dtype"); !dtype.is_null()) {
+            return static_cast<int64_t>(scalar_type_named(dtype.text()));
         }
         return c10::Device(value.at("device").text());
     }
     switch (type.kind()) {
         case c10::TypeKind::OptionalType:
-            return plainValue(value, *type.castRaw<c10::OptionalType>()->getElementType(), numbers);
+            return plain_value(value, *type.castRaw<c10::OptionalType>()->getElementType(), numbers);
         case c10::TypeKind::FloatType:
             return numbers.real(value);
         case c10::TypeKind::NumberType:
@@ -34,14 +34,14 @@ c10::IValue plainValue(const Json& value, const c10::Type& type, const Numbers& 
             const c10::TypePtr element = type.castRaw<c10::ListType>()->getElementType();
             c10::impl::GenericList list(element);
             for (const Json& each : value.list()) {
-                list.push_back(plainValue(each, *element, numbers));
+                list.push_back(plain_value(each, *element, numbers));
             }
             return list;
         }
         default:
             break;
     }
-    return value.isText() ? c10::IValue(value.text()) : c10::IValue(numbers.scalar(value));
+    return value.is_text() ? c10::IValue(value.text()) : c10::IValue(numbers.scalar(value));
 }
 
 // A pointer to a number that may be missing.
@@ -52,7 +52,7 @@ const void* stored(Values& values, const Value& value) {
 
 }  // namespace
 
-at::ScalarType scalarTypeNamed(const std::string& name) {
+at::ScalarType scalar_type_named(const std::string& name) {
     static const std::map<std::string, at::ScalarType> types = {{"int8", at::kChar},
                                                                 {"uint8", at::kByte},
                                                                 {"int16", at::kShort},
@@ -77,16 +77,16 @@ at::ScalarType scalarTypeNamed(const std::string& name) {
     return found->second;
 }
 
-bool isTensorType(const c10::Type& type) {
+bool is_tensor_type(const c10::Type& type) {
     if (type.kind() == c10::TypeKind::OptionalType) {
-        return isTensorType(*type.castRaw<c10::OptionalType>()->getElementType());
+        return is_tensor_type(*type.castRaw<c10::OptionalType>()->getElementType());
     }
     return type.kind() == c10::TypeKind::TensorType;
 }
 
-c10::IValue argumentValue(const Json& value, const c10::Type& type, const Numbers& numbers) {
-    if (value.isNull() || !isTensorType(type)) {
-        return plainValue(value, type, numbers);
+c10::IValue argument_value(const Json& value, const c10::Type& type, const Numbers& numbers) {
+    if (value.is_null() || !is_tensor_type(type)) {
+        return plain_value(value, type, numbers);
     }
     const c10::Scalar number = numbers.scalar(value);
     at::Tensor tensor =
@@ -100,7 +100,7 @@ c10::IValue argumentValue(const Json& value, const c10::Type& type, const Number
 Operand OperandValues::read(const Json& value, char kind, const Numbers& numbers, c10::DeviceIndex device) {
     Operand operand{};
     operand.sizes = {nullptr, 0};  // the largest member: what is not set below is null
-    const bool is_missing = value.isNull();
+    const bool is_missing = value.is_null();
     switch (kind) {
         case 's':
             if (!is_missing) {
@@ -129,10 +129,10 @@ Operand OperandValues::read(const Json& value, char kind, const Numbers& numbers
             }
             break;
         case 'g':
-            operand.pointer = generatorHandle(std::nullopt, device);
+            operand.pointer = generator_handle(std::nullopt, device);
             break;
         case 'r':
-            operand.integer = static_cast<int64_t>(roundMode(
+            operand.integer = static_cast<int64_t>(round_mode(
                 is_missing ? std::optional<std::string_view>() : std::optional<std::string_view>(value.text())));
             break;
         case 'c':

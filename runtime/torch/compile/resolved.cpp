@@ -55,7 +55,7 @@ class Writer {
                     any(each);
                 }
             }
-            if (!storage.isNull()) {
+            if (!storage.is_null()) {
                 const int64_t offset =
                     arena_.offsets.at(static_cast<size_t>(storage.integer())) + numbers_.integer(slot.at("start"));
                 text_ += R"(, "offset": )" + std::to_string(offset);
@@ -67,13 +67,13 @@ class Writer {
 
     void any(const Json& value) {
         switch (value.kind()) {
-            case Json::Kind::null:
+            case Json::Kind::kNull:
                 text_ += "null";
                 break;
-            case Json::Kind::text:
+            case Json::Kind::kText:
                 quoted(value.text());
                 break;
-            case Json::Kind::list: {
+            case Json::Kind::kList: {
                 text_ += "[";
                 const char* separator = "";
                 for (const Json& each : value.list()) {
@@ -84,7 +84,7 @@ class Writer {
                 text_ += "]";
                 break;
             }
-            case Json::Kind::object:
+            case Json::Kind::kObject:
                 object(value);
                 break;
             default:
@@ -93,7 +93,7 @@ class Writer {
     }
 
     void object(const Json& value) {
-        if (!value.at("expression").isNull()) {
+        if (!value.at("expression").is_null()) {
             number(numbers_.scalar(value));
             return;
         }
@@ -106,15 +106,15 @@ class Writer {
             text_ += ": ";
             any(each);
         }
-        if (isRandom(value.at("function"))) {
+        if (is_random(value.at("function"))) {
             text_ += R"(, "random": true)";
         }
         text_ += "}";
     }
 
     // Returns whether a step calls a function that takes a generator.
-    static bool isRandom(const Json& name) {
-        const CompiledFunction* const function = name.isText() ? compiledFunction(name.text()) : nullptr;
+    static bool is_random(const Json& name) {
+        const CompiledFunction* const function = name.is_text() ? compiled_function(name.text()) : nullptr;
         return function != nullptr && function->kinds.find('g') != std::string::npos;
     }
 
@@ -169,7 +169,7 @@ class Writer {
 
 }  // namespace
 
-ArenaPlan arenaOf(const Json& plan, const Numbers& numbers) {
+ArenaPlan arena_of(const Json& plan, const Numbers& numbers) {
     std::vector<Lifetime> lifetimes;
     for (const Json& storage : plan.at("storages").list()) {
         const int64_t first = storage.at("first").integer(), last = storage.at("last").integer();
@@ -177,20 +177,20 @@ ArenaPlan arenaOf(const Json& plan, const Numbers& numbers) {
         lifetimes.push_back(
             {numbers.integer(storage.at("bytes")), static_cast<size_t>(first), static_cast<size_t>(last)});
     }
-    return planArena(lifetimes);
+    return plan_arena(lifetimes);
 }
 
-std::string resolvedDocument(const Json& plan, const Numbers& numbers, const ArenaPlan& arena) {
+std::string resolved_document(const Json& plan, const Numbers& numbers, const ArenaPlan& arena) {
     Writer writer(numbers, arena);
     writer.document(plan);
     return writer.take();
 }
 
-std::string resolvedDocument(const Json& plan, const std::vector<int64_t>& symbols) {
+std::string resolved_document(const Json& plan, const std::vector<int64_t>& symbols) {
     TORCH_CHECK(plan.at("symbols").list().size() == symbols.size(), "a compiled graph has ",
                 plan.at("symbols").list().size(), " symbols, not ", symbols.size());
     const Numbers numbers(Expressions(plan.at("expressions"), symbols.size()).values(symbols));
-    return resolvedDocument(plan, numbers, arenaOf(plan, numbers));
+    return resolved_document(plan, numbers, arena_of(plan, numbers));
 }
 
 }  // namespace diopigen::backend

@@ -36,9 +36,9 @@ TORCH_LIBRARY_FRAGMENT(diopi, library) {
     });
     library.def(
         "run_graph(int graph, Tensor[] inputs) -> Tensor[]",
-        [](int64_t number, std::vector<at::Tensor> inputs) { return savedGraph(number)->run(std::move(inputs)); });
+        [](int64_t number, std::vector<at::Tensor> inputs) { return saved_graph(number)->run(std::move(inputs)); });
     library.def("remove_graph(int graph) -> ()", [](int64_t number) {
-        const std::shared_ptr<const SavedGraph> last = savedGraph(number);  // freed after the lock
+        const std::shared_ptr<const SavedGraph> last = saved_graph(number);  // freed after the lock
         const std::lock_guard<std::mutex> lock(graphs().mutex);
         graphs().all.erase(number);
     });
@@ -46,7 +46,7 @@ TORCH_LIBRARY_FRAGMENT(diopi, library) {
 
 }  // namespace
 
-std::shared_ptr<const SavedGraph> savedGraph(int64_t number) {
+std::shared_ptr<const SavedGraph> saved_graph(int64_t number) {
     const std::lock_guard<std::mutex> lock(graphs().mutex);
     const auto found = graphs().all.find(number);
     TORCH_CHECK(found != graphs().all.end(), "there is no saved graph ", number);
@@ -54,7 +54,7 @@ std::shared_ptr<const SavedGraph> savedGraph(int64_t number) {
 }
 
 SavedGraph::SavedGraph(const std::string& path) {
-    const saved::GraphFile file = saved::readGraphFile(path);
+    const saved::GraphFile file = saved::read_graph_file(path);
     const std::string& name = file.document.at("device").text();
     if (c10::get_privateuse1_backend() != name) {
         // A program without Python has not named the device yet; the name of another one cannot be changed.
@@ -78,7 +78,7 @@ SavedGraph::SavedGraph(const std::string& path) {
         programs_.push_back(std::make_unique<Program>(each.at("plan"), std::move(own)));
     }
     for (const Json& each : file.document.at("inputs").list()) {
-        const SlotPlan* const slot = programs_.front()->inputSlot(inputs_.size());
+        const SlotPlan* const slot = programs_.front()->input_slot(inputs_.size());
         TORCH_CHECK(slot != nullptr, path, " has an input without a form");
         inputs_.push_back({each.at("name").text(), slot->type, each.at("form").text()});
     }
@@ -100,7 +100,7 @@ std::vector<at::Tensor> SavedGraph::run(std::vector<at::Tensor> inputs) const {
                 inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
         const auto rank = static_cast<size_t>(inputs[i].dim());
-        if (inputs[i].scalar_type() != inputs_[i].type || rank != programs_.front()->inputSlot(i)->rank) {
+        if (inputs[i].scalar_type() != inputs_[i].type || rank != programs_.front()->input_slot(i)->rank) {
             reject(inputs, i);
         }
     }
@@ -111,12 +111,12 @@ std::vector<at::Tensor> SavedGraph::run(std::vector<at::Tensor> inputs) const {
         }
     }
     for (const std::unique_ptr<Program>& program : programs_) {
-        const std::shared_ptr<Program::Sized> sized = program->sizedFor(inputs, {});
+        const std::shared_ptr<Program::Sized> sized = program->sized_for(inputs, {});
         if (sized == nullptr) {
             continue;
         }
         for (size_t i = 0; i < inputs.size(); ++i) {
-            const SlotPlan& expected = *program->inputSlot(i, sized.get());
+            const SlotPlan& expected = *program->input_slot(i, sized.get());
             if (inputs[i].sizes() != expected.sizes) {
                 reject(inputs, i);
             }

@@ -38,7 +38,7 @@ inline constexpr int64_t kAlignment = 64;
 
 using Tables = std::array<std::array<uint32_t, 256>, 8>;
 
-constexpr Tables makeTables() {
+constexpr Tables make_tables() {
     Tables tables{};
     for (uint32_t byte = 0; byte < 256; ++byte) {
         uint32_t value = byte;
@@ -56,10 +56,10 @@ constexpr Tables makeTables() {
     return tables;
 }
 
-inline constexpr Tables kTables = makeTables();
+inline constexpr Tables kTables = make_tables();
 
 // Eight bytes at a time: parameters of a model may be gigabytes.
-inline uint32_t checksumOf(const uint8_t* bytes, int64_t count) {
+inline uint32_t checksum_of(const uint8_t* bytes, int64_t count) {
     uint32_t value = 0xFFFFFFFFU;
     for (; count >= 8; count -= 8, bytes += 8) {
         uint32_t next = 0;
@@ -76,7 +76,7 @@ inline uint32_t checksumOf(const uint8_t* bytes, int64_t count) {
 }
 
 template <typename Number>
-Number numberAt(const uint8_t* bytes) {
+Number number_at(const uint8_t* bytes) {
     uint64_t value = 0;
     for (size_t k = 0; k < sizeof(Number); ++k) {
         value |= static_cast<uint64_t>(bytes[k]) << (8 * k);
@@ -84,7 +84,7 @@ Number numberAt(const uint8_t* bytes) {
     return static_cast<Number>(value);
 }
 
-inline at::Tensor bytesOf(const std::string& path) {
+inline at::Tensor bytes_of(const std::string& path) {
     std::ifstream file(path, std::ios::binary | std::ios::ate);
     TORCH_CHECK(file.good(), "no saved graph at ", path);
     const std::streamoff size = file.tellg();
@@ -97,7 +97,7 @@ inline at::Tensor bytesOf(const std::string& path) {
 }
 
 // Elements from the first to the last one of a tensor; -1 where that is more than `most`.
-inline int64_t extentOf(const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides, int64_t most) {
+inline int64_t extent_of(const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides, int64_t most) {
     int64_t extent = 1;
     for (size_t k = 0; k < sizes.size(); ++k) {
         if (sizes[k] == 0) {
@@ -112,30 +112,30 @@ inline int64_t extentOf(const std::vector<int64_t>& sizes, const std::vector<int
     return extent;
 }
 
-inline at::Tensor constantOf(const Json& form, const at::Tensor& bytes, int64_t data) {
-    const at::ScalarType type = scalarTypeNamed(form.at("dtype").text());
+inline at::Tensor constant_of(const Json& form, const at::Tensor& bytes, int64_t data) {
+    const at::ScalarType type = scalar_type_named(form.at("dtype").text());
     const auto item = static_cast<int64_t>(c10::elementSize(type));
     const std::vector<int64_t> sizes = form.at("sizes").integers(), strides = form.at("strides").integers();
     const int64_t start = form.at("start").integer(), end = bytes.numel() - kChecksum - data;
     TORCH_CHECK(sizes.size() == strides.size() && start >= 0 && start <= end && start % kAlignment == 0,
                 "the saved graph has a constant without a layout");
-    const int64_t extent = extentOf(sizes, strides, (end - start) / item);
+    const int64_t extent = extent_of(sizes, strides, (end - start) / item);
     TORCH_CHECK(extent >= 0, "the saved graph has a constant that is larger than its file");
     return bytes.narrow(0, data + start, extent * item).view(type).as_strided(sizes, strides);
 }
 
 /// Throws `c10::Error` where the file is no saved graph of this version, or where a byte has changed.
-inline GraphFile readGraphFile(const std::string& path) {
-    const at::Tensor bytes = bytesOf(path);
+inline GraphFile read_graph_file(const std::string& path) {
+    const at::Tensor bytes = bytes_of(path);
     const auto* const first = static_cast<const uint8_t*>(bytes.const_data_ptr());
     const int64_t size = bytes.numel();
     TORCH_CHECK(size >= kHeader + kChecksum && std::memcmp(first, kGraphMagic.data(), kGraphMagic.size()) == 0, path,
                 " is no saved graph, or one that an older version wrote");
-    TORCH_CHECK(numberAt<uint32_t>(first + size - kChecksum) == checksumOf(first, size - kChecksum), path,
+    TORCH_CHECK(number_at<uint32_t>(first + size - kChecksum) == checksum_of(first, size - kChecksum), path,
                 " is damaged: its checksum is that of other bytes");
-    const auto format = numberAt<uint32_t>(first + 8);
+    const auto format = number_at<uint32_t>(first + 8);
     TORCH_CHECK(format == kFormat, path, " has the format ", format, "; this library reads ", kFormat);
-    const auto length = numberAt<uint64_t>(first + 16);
+    const auto length = number_at<uint64_t>(first + 16);
     TORCH_CHECK(length <= static_cast<uint64_t>(size - kHeader - kChecksum), path, " has a document without an end");
     const auto end = kHeader + static_cast<int64_t>(length);
     GraphFile file;
@@ -143,7 +143,7 @@ inline GraphFile readGraphFile(const std::string& path) {
         Json::parse({static_cast<const char*>(bytes.const_data_ptr()) + kHeader, static_cast<size_t>(length)});
     const int64_t data = (end + kAlignment - 1) / kAlignment * kAlignment;
     for (const Json& form : file.document.at("constants").list()) {
-        file.constants.push_back(constantOf(form, bytes, data));
+        file.constants.push_back(constant_of(form, bytes, data));
     }
     return file;
 }

@@ -10,7 +10,7 @@ namespace diopigen::backend {
 
 namespace {
 
-LaunchPlan launchOf(const Json& plan, const Numbers& numbers) {
+LaunchPlan launch_of(const Json& plan, const Numbers& numbers) {
     LaunchPlan launch;
     for (const Json& buffer : plan.at("buffers").list()) {
         launch.buffers.push_back(
@@ -28,13 +28,13 @@ Program::~Program() = default;
 
 Program::Sized::~Sized() {
     if (!constants.empty()) {
-        synchronizeDevice(device);
+        synchronize_device(device);
     }
 }
 
 // Null where an input or a number is missing, or a size is not in its range.
-std::optional<std::vector<int64_t>> Program::symbolsOf(const std::vector<at::Tensor>& inputs,
-                                                       const std::vector<int64_t>& numbers) const {
+std::optional<std::vector<int64_t>> Program::symbols_of(const std::vector<at::Tensor>& inputs,
+                                                        const std::vector<int64_t>& numbers) const {
     std::vector<int64_t> values;
     values.reserve(symbols_.size());
     for (const SymbolPlan& symbol : symbols_) {
@@ -57,12 +57,12 @@ std::optional<std::vector<int64_t>> Program::symbolsOf(const std::vector<at::Ten
     return values;
 }
 
-std::shared_ptr<Program::Sized> Program::sizedFor(const std::vector<at::Tensor>& inputs,
-                                                  const std::vector<int64_t>& numbers) {
+std::shared_ptr<Program::Sized> Program::sized_for(const std::vector<at::Tensor>& inputs,
+                                                   const std::vector<int64_t>& numbers) {
     if (symbols_.empty()) {
         return cached_.front();
     }
-    std::optional<std::vector<int64_t>> symbols = symbolsOf(inputs, numbers);
+    std::optional<std::vector<int64_t>> symbols = symbols_of(inputs, numbers);
     if (!symbols) {
         return nullptr;
     }
@@ -81,7 +81,7 @@ std::shared_ptr<Program::Sized> Program::sizedFor(const std::vector<at::Tensor>&
             return cached_.front();
         }
     }
-    std::shared_ptr<Sized> created = makeSized(*symbols, true);
+    std::shared_ptr<Sized> created = make_sized(*symbols, true);
     if (created == nullptr) {
         return nullptr;
     }
@@ -100,7 +100,7 @@ std::shared_ptr<Program::Sized> Program::sizedFor(const std::vector<at::Tensor>&
 }
 
 // Null where the plan has a condition that does not hold.
-std::shared_ptr<Program::Sized> Program::makeSized(std::vector<int64_t> symbols, bool is_offered) const {
+std::shared_ptr<Program::Sized> Program::make_sized(std::vector<int64_t> symbols, bool is_offered) const {
     auto created = std::make_shared<Sized>();
     created->device = device_;
     created->numbers = Numbers(expressions_->values(symbols));
@@ -111,21 +111,21 @@ std::shared_ptr<Program::Sized> Program::makeSized(std::vector<int64_t> symbols,
             return nullptr;
         }
     }
-    const ArenaPlan arena = arenaOf(document_, numbers);
+    const ArenaPlan arena = arena_of(document_, numbers);
     created->arena_bytes = arena.bytes;
     created->slots = slots_;
     const std::vector<Json>& slots = document_.at("slots").list();
     for (size_t i = 0; i < slots.size(); ++i) {
         SlotPlan& slot = created->slots[i];
         if (slot.is_open) {
-            slot = slotOf(slots[i], numbers);
+            slot = slot_of(slots[i], numbers);
         }
-        if (slot.kind == SlotPlan::Kind::arena) {
+        if (slot.kind == SlotPlan::Kind::kArena) {
             slot.offset += arena.offsets[slot.storage];
         }
     }
     for (const Json* launch : launches_) {
-        created->launches.push_back(launchOf(*launch, numbers));
+        created->launches.push_back(launch_of(*launch, numbers));
     }
     for (size_t i = 0; i < operands_.size(); ++i) {
         if (const OperandPlan& operand = operands_[i]; operand.open != nullptr) {
@@ -136,12 +136,12 @@ std::shared_ptr<Program::Sized> Program::makeSized(std::vector<int64_t> symbols,
         created->results.push_back(numbers.scalar(number));
     }
     if (first_ != nullptr) {
-        created->constants = first_->run(*first_->makeSized(created->symbols, false), {});
-        synchronizeDevice(device_);  // other streams will read them
+        created->constants = first_->run(*first_->make_sized(created->symbols, false), {});
+        synchronize_device(device_);  // other streams will read them
     }
-    if (is_offered && !steps_.empty() && dispatchedCount() == 0 && hasGraphCompiler()) {
+    if (is_offered && !steps_.empty() && dispatched_count() == 0 && has_graph_compiler()) {
         try {
-            created->graph = std::make_unique<DeviceGraph>(resolvedDocument(document_, numbers, arena));
+            created->graph = std::make_unique<DeviceGraph>(resolved_document(document_, numbers, arena));
         } catch (const c10::Error& error) {
             TORCH_WARN("a compiled graph runs step by step: ", error.what_without_backtrace());
         }
@@ -154,27 +154,27 @@ std::shared_ptr<Program::Sized> Program::latest() const {
     return cached_.empty() ? nullptr : cached_.front();
 }
 
-int64_t Program::arenaBytes() const {
+int64_t Program::arena_bytes() const {
     const std::shared_ptr<Sized> sized = latest();
     return sized == nullptr ? 0 : sized->arena_bytes;
 }
 
-bool Program::isWhole() const {
+bool Program::is_whole() const {
     const std::shared_ptr<Sized> sized = latest();
     return sized != nullptr && sized->graph != nullptr;
 }
 
-int64_t Program::cachedCount() const {
+int64_t Program::cached_count() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return static_cast<int64_t>(cached_.size());
 }
 
 const std::vector<c10::Scalar>& Program::results(const Sized& sized) const { return sized.results; }
 
-const SlotPlan* Program::inputSlot(size_t index, const Sized* sized) const {
+const SlotPlan* Program::input_slot(size_t index, const Sized* sized) const {
     const std::vector<SlotPlan>& slots = sized == nullptr ? slots_ : sized->slots;
     const auto found = std::find_if(slots.begin(), slots.end(), [&](const SlotPlan& slot) {
-        return slot.kind == SlotPlan::Kind::input && slot.index == index;
+        return slot.kind == SlotPlan::Kind::kInput && slot.index == index;
     });
     return found == slots.end() || !found->has_layout ? nullptr : &*found;
 }

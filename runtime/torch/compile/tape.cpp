@@ -25,7 +25,7 @@ at::Tensor over(const at::Storage& storage, c10::DispatchKeySet keys, const Slot
     return at::Tensor(std::move(created));
 }
 
-diopigenGraphSlot_t memoryOf(const at::Tensor& tensor) {
+diopigenGraphSlot_t memory_of(const at::Tensor& tensor) {
     if (!tensor.defined() || tensor.numel() == 0) {
         return {nullptr, 0};
     }
@@ -38,7 +38,7 @@ diopigenGraphSlot_t memoryOf(const at::Tensor& tensor) {
 }
 
 // Of a view, without its tensor.
-diopigenGraphSlot_t memoryOf(const SlotPlan& view, const diopigenGraphSlot_t& base) {
+diopigenGraphSlot_t memory_of(const SlotPlan& view, const diopigenGraphSlot_t& base) {
     if (view.extent == 0 || base.data == nullptr) {
         return {nullptr, 0};
     }
@@ -47,7 +47,7 @@ diopigenGraphSlot_t memoryOf(const SlotPlan& view, const diopigenGraphSlot_t& ba
 }
 
 // Returns whether strides differ at most where a dimension has one element.
-bool hasSameLayout(const at::Tensor& tensor, at::IntArrayRef strides) {
+bool has_same_layout(const at::Tensor& tensor, at::IntArrayRef strides) {
     for (size_t k = 0; k < strides.size(); ++k) {
         if (tensor.sizes()[k] > 1 && tensor.strides()[k] != strides[k]) {
             return false;
@@ -58,20 +58,20 @@ bool hasSameLayout(const at::Tensor& tensor, at::IntArrayRef strides) {
 
 }  // namespace
 
-std::shared_ptr<Program::Instance> Program::makeInstance(const Sized& sized) const {
+std::shared_ptr<Program::Instance> Program::make_instance(const Sized& sized) const {
     auto created = std::make_shared<Instance>();
     created->slots.resize(slots_.size());
     const at::TensorOptions bytes = at::TensorOptions().dtype(at::kByte).device(c10::Device(kDeviceType, device_));
     at::Tensor arena;
     if (sized.arena_bytes > 0) {
-        arena = makeOutput({sized.arena_bytes}, {}, bytes);
+        arena = make_output({sized.arena_bytes}, {}, bytes);
     }
     for (size_t slot = 0; slot < slots_.size(); ++slot) {
         const SlotPlan& plan = sized.slots[slot];
-        if (plan.kind == SlotPlan::Kind::constant) {
+        if (plan.kind == SlotPlan::Kind::kConstant) {
             const size_t own = constants_.size();
             created->slots[slot] = plan.index < own ? constants_[plan.index] : sized.constants[plan.index - own];
-        } else if (plan.kind == SlotPlan::Kind::arena) {
+        } else if (plan.kind == SlotPlan::Kind::kArena) {
             const auto item = static_cast<int64_t>(c10::elementSize(plan.type));
             created->slots[slot] = over(arena.storage(), arena.key_set(), plan, plan.offset / item);
         }
@@ -93,12 +93,12 @@ std::shared_ptr<Program::Instance> Program::makeInstance(const Sized& sized) con
     }
     if (sized.graph != nullptr) {
         std::transform(created->slots.begin(), created->slots.end(), std::back_inserter(created->memory),
-                       [](const at::Tensor& tensor) { return memoryOf(tensor); });
+                       [](const at::Tensor& tensor) { return memory_of(tensor); });
     }
     return created;
 }
 
-std::shared_ptr<Program::Instance> Program::takeInstance(Sized& sized, c10::StreamId stream) {
+std::shared_ptr<Program::Instance> Program::take_instance(Sized& sized, c10::StreamId stream) {
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         auto& idle = sized.idle[stream];
@@ -109,24 +109,24 @@ std::shared_ptr<Program::Instance> Program::takeInstance(Sized& sized, c10::Stre
         }
     }
     ++instances_;
-    return makeInstance(sized);
+    return make_instance(sized);
 }
 
 void Program::prepare(const Sized& sized, Instance& instance, uint32_t slot, std::vector<at::Tensor>& inputs) const {
     const SlotPlan& plan = sized.slots[slot];
     at::Tensor& tensor = instance.slots[slot];
-    if (plan.kind == SlotPlan::Kind::input) {
+    if (plan.kind == SlotPlan::Kind::kInput) {
         tensor = std::move(inputs[plan.index]);
-    } else if (plan.kind == SlotPlan::Kind::fresh) {
+    } else if (plan.kind == SlotPlan::Kind::kFresh) {
         const at::TensorOptions options =
             at::TensorOptions().dtype(plan.type).device(c10::Device(kDeviceType, device_));
-        tensor = makeOutput(plan.sizes, plan.strides, options);
+        tensor = make_output(plan.sizes, plan.strides, options);
     } else {
         const at::Tensor& base = instance.slots[plan.base];
         const int64_t start = base.storage_offset() * static_cast<int64_t>(base.itemsize());
         const auto item = static_cast<int64_t>(c10::elementSize(plan.type));
         const int64_t end = start + (plan.offset + plan.extent) * item;
-        TORCH_CHECK(slots_[plan.base].kind != SlotPlan::Kind::result || plan.extent == 0 ||
+        TORCH_CHECK(slots_[plan.base].kind != SlotPlan::Kind::kResult || plan.extent == 0 ||
                         end <= static_cast<int64_t>(base.storage().nbytes()),
                     "a view of a compiled graph is larger than its memory: a meta function was wrong about its base");
         // The base may be conjugated or negated lazily, and the view of what a step made of it is not.
@@ -137,7 +137,7 @@ void Program::prepare(const Sized& sized, Instance& instance, uint32_t slot, std
 
 // A result of the dispatcher. What has memory already is written; what the plan knows the layout of gets that one.
 void Program::store(const SlotPlan& plan, at::Tensor& target, at::Tensor tensor) {
-    if (plan.kind != SlotPlan::Kind::result) {
+    if (plan.kind != SlotPlan::Kind::kResult) {
         target.copy_(tensor);
         return;
     }
@@ -145,7 +145,7 @@ void Program::store(const SlotPlan& plan, at::Tensor& target, at::Tensor tensor)
     // dropout.
     const bool is_as_planned = tensor.defined() && plan.has_layout && tensor.sizes() == plan.sizes;
     if (is_as_planned && tensor.numel() > 0 && tensor.strides() != plan.strides) {
-        if (hasSameLayout(tensor, plan.strides)) {
+        if (has_same_layout(tensor, plan.strides)) {
             tensor = tensor.as_strided(plan.sizes, plan.strides);
         } else {
             at::Tensor copy = at::empty_strided(plan.sizes, plan.strides, tensor.options());
@@ -168,15 +168,15 @@ void Program::dispatch(const Sized& sized, const Step& step, Instance& instance)
     for (const ArgumentPlan& argument : step.arguments) {
         const auto at = [&](int64_t slot) { return instance.slots[static_cast<size_t>(slot)]; };
         switch (argument.form) {
-            case ArgumentPlan::Form::value:
+            case ArgumentPlan::Form::kValue:
                 stack.push_back(argument.open == nullptr
                                     ? argument.value
-                                    : argumentValue(*argument.open, *argument.type, sized.numbers));
+                                    : argument_value(*argument.open, *argument.type, sized.numbers));
                 break;
-            case ArgumentPlan::Form::tensor:
+            case ArgumentPlan::Form::kTensor:
                 stack.emplace_back(at(argument.slots.front()));
                 break;
-            case ArgumentPlan::Form::tensors: {
+            case ArgumentPlan::Form::kTensors: {
                 c10::List<at::Tensor> list;
                 for (const int64_t slot : argument.slots) {
                     list.push_back(at(slot));
@@ -184,7 +184,7 @@ void Program::dispatch(const Sized& sized, const Step& step, Instance& instance)
                 stack.emplace_back(std::move(list));
                 break;
             }
-            case ArgumentPlan::Form::optional_tensors: {
+            case ArgumentPlan::Form::kOptionalTensors: {
                 c10::List<std::optional<at::Tensor>> list;
                 for (const int64_t slot : argument.slots) {
                     list.push_back(slot < 0 ? std::nullopt : std::make_optional(at(slot)));
@@ -224,7 +224,7 @@ void Program::raise(const Step& step, const std::string& what) {
                 step.source.empty() ? "" : ", ", step.source);
 }
 
-void Program::runDirect(const Sized& sized, const Step& step, Instance& instance, diopiContext& context) const {
+void Program::run_direct(const Sized& sized, const Step& step, Instance& instance, diopiContext& context) const {
     const diopiError_t status = step.trampoline(&context, &instance.operands[step.first_operand], step.function);
     if (C10_UNLIKELY(!context.temporaries.empty())) {
         context.temporaries.clear();
@@ -245,7 +245,7 @@ void Program::runDirect(const Sized& sized, const Step& step, Instance& instance
     dispatch(sized, step, instance);
 }
 
-void Program::runFused(const Sized& sized, const Step& step, const Instance& instance) const {
+void Program::run_fused(const Sized& sized, const Step& step, const Instance& instance) const {
     const FusedPlan& fused = *step.fused;
     const LaunchPlan& launch = sized.launches[fused.launch];
     std::vector<diopigenKernelBuffer_t> buffers = launch.buffers;
@@ -254,7 +254,7 @@ void Program::runFused(const Sized& sized, const Step& step, const Instance& ins
         buffers[i].data = tensor.unsafeGetTensorImpl()->mutable_data();
     }
     try {
-        fused.kernel->launch(currentHandle(device_), buffers, launch.numbers, launch.items, launch.grain);
+        fused.kernel->launch(current_handle(device_), buffers, launch.numbers, launch.items, launch.grain);
     } catch (const c10::Error& error) {
         raise(step, error.what_without_backtrace());
     }
@@ -263,13 +263,13 @@ void Program::runFused(const Sized& sized, const Step& step, const Instance& ins
     }
 }
 
-void Program::runStep(const Sized& sized, const Step& step, Instance& instance, diopiContext& context,
-                      bool is_watched) const {
+void Program::run_step(const Sized& sized, const Step& step, Instance& instance, diopiContext& context,
+                       bool is_watched) const {
     if (step.fused != nullptr) {
-        runFused(sized, step, instance);
+        run_fused(sized, step, instance);
     } else if (C10_LIKELY(step.trampoline != nullptr && !is_watched &&
                           !step.is_declined.load(std::memory_order_relaxed))) {
-        runDirect(sized, step, instance, context);
+        run_direct(sized, step, instance, context);
     } else {
         dispatch(sized, step, instance);
     }
@@ -277,21 +277,21 @@ void Program::runStep(const Sized& sized, const Step& step, Instance& instance, 
 
 // All memory exists from the begin of the run to its end: the device may work on any of it at once. A device that
 // replays steps needs no tensors for views.
-void Program::runWhole(const Sized& sized, Instance& instance, std::vector<at::Tensor>& inputs,
-                       diopiContext& context) const {
+void Program::run_whole(const Sized& sized, Instance& instance, std::vector<at::Tensor>& inputs,
+                        diopiContext& context) const {
     std::vector<diopigenGraphSlot_t>& memory = instance.memory;
     for (const uint32_t slot : roots_) {
         prepare(sized, instance, slot, inputs);
-        memory[slot] = memoryOf(instance.slots[slot]);
+        memory[slot] = memory_of(instance.slots[slot]);
     }
     for (const uint32_t slot : constant_slots_) {
-        memory[slot] = memoryOf(instance.slots[slot]);
+        memory[slot] = memory_of(instance.slots[slot]);
     }
     for (const uint32_t slot : views_) {
-        memory[slot] = memoryOf(sized.slots[slot], memory[sized.slots[slot].base]);
+        memory[slot] = memory_of(sized.slots[slot], memory[sized.slots[slot].base]);
     }
     bool have_views = false;
-    const auto makeViews = [&] {
+    const auto make_views = [&] {
         if (have_views) {
             return;
         }
@@ -300,32 +300,32 @@ void Program::runWhole(const Sized& sized, Instance& instance, std::vector<at::T
             prepare(sized, instance, slot, inputs);
         }
     };
-    sized.graph->run(currentHandle(device_), memory, [&](uint64_t step) {
-        makeViews();
-        runStep(sized, steps_.at(step), instance, context, false);
+    sized.graph->run(current_handle(device_), memory, [&](uint64_t step) {
+        make_views();
+        run_step(sized, steps_.at(step), instance, context, false);
     });
-    const auto isMissing = [&](size_t slot) { return !instance.slots[slot].defined(); };
-    if (std::any_of(outputs_.begin(), outputs_.end(), isMissing)) {
-        makeViews();
+    const auto is_missing = [&](size_t slot) { return !instance.slots[slot].defined(); };
+    if (std::any_of(outputs_.begin(), outputs_.end(), is_missing)) {
+        make_views();
     }
 }
 
-void Program::ownInCapture(const Sized& sized) const {
-    const diopiStreamHandle_t stream = currentHandle(device_);
+void Program::own_in_capture(const Sized& sized) const {
+    const diopiStreamHandle_t stream = current_handle(device_);
     for (const std::vector<at::Tensor>* const tensors : {&constants_, &sized.constants}) {
         for (const at::Tensor& tensor : *tensors) {
-            backend::ownInCapture(stream, tensor);
+            backend::own_in_capture(stream, tensor);
         }
     }
     for (const Step& step : steps_) {
         if (step.fused != nullptr) {
-            backend::ownInCapture(stream, step.fused->kernel);
+            backend::own_in_capture(stream, step.fused->kernel);
         }
     }
 }
 
 std::vector<at::Tensor> Program::run(std::vector<at::Tensor> inputs, const std::vector<int64_t>& numbers) {
-    const std::shared_ptr<Sized> sized = sizedFor(inputs, numbers);
+    const std::shared_ptr<Sized> sized = sized_for(inputs, numbers);
     TORCH_CHECK(sized != nullptr, "a compiled graph is called with sizes that its plan is not for");
     return run(*sized, std::move(inputs));
 }
@@ -336,25 +336,25 @@ std::vector<at::Tensor> Program::run(Sized& sized, std::vector<at::Tensor> input
     const WithDevice here(device_);
     // Versions of inputs that are written still count.
     const at::AutoDispatchBelowAutograd below;
-    const c10::StreamId stream = currentStream(device_).id();
+    const c10::StreamId stream = current_stream(device_).id();
     // Launches of a captured graph use the memory that it was captured with: it is in the graph's pool, and no later
     // run gets it.
-    const bool is_captured = isCapturing(currentHandle(device_));
+    const bool is_captured = is_capturing(current_handle(device_));
     if (C10_UNLIKELY(is_captured)) {
-        ownInCapture(sized);
+        own_in_capture(sized);
     }
-    std::shared_ptr<Instance> instance = is_captured ? makeInstance(sized) : takeInstance(sized, stream);
-    const bool is_watched = isWatched.load(std::memory_order_relaxed);
+    std::shared_ptr<Instance> instance = is_captured ? make_instance(sized) : take_instance(sized, stream);
+    const bool is_watched = backend::is_watched.load(std::memory_order_relaxed);
     diopiContext context;
     context.device = device_;
     if (sized.graph != nullptr && !is_watched && !is_captured) {
-        runWhole(sized, *instance, inputs, context);
+        run_whole(sized, *instance, inputs, context);
     } else {
         for (const Step& step : steps_) {
             for (const uint32_t slot : step.prepared) {
                 prepare(sized, *instance, slot, inputs);
             }
-            runStep(sized, step, *instance, context, is_watched);
+            run_step(sized, step, *instance, context, is_watched);
             for (const uint32_t slot : step.released) {
                 instance->slots[slot].reset();
             }
@@ -370,7 +370,7 @@ std::vector<at::Tensor> Program::run(Sized& sized, std::vector<at::Tensor> input
     }
     for (size_t slot = 0; slot < slots_.size(); ++slot) {
         const SlotPlan::Kind kind = slots_[slot].kind;
-        if (kind != SlotPlan::Kind::arena && kind != SlotPlan::Kind::constant) {
+        if (kind != SlotPlan::Kind::kArena && kind != SlotPlan::Kind::kConstant) {
             instance->slots[slot].reset();
         }
     }

@@ -11,7 +11,7 @@ namespace diopigen::distributed {
 
 namespace {
 
-diopiReduceOp_t opOf(const c10d::ReduceOp& op) {
+diopiReduceOp_t op_of(const c10d::ReduceOp& op) {
     switch (op) {
         case c10d::ReduceOp::SUM:
         case c10d::ReduceOp::PREMUL_SUM:
@@ -34,7 +34,7 @@ at::Tensor contribution(const at::Tensor& tensor, const c10d::ReduceOp& op) {
     if (op != c10d::ReduceOp::PREMUL_SUM) {
         return tensor;
     }
-    const c10::NoGradGuard noGradient;
+    const c10::NoGradGuard no_gradient;
     const auto* const factor = static_cast<const c10d::PreMulSumSupplement*>(op.supplement_.get());
     TORCH_CHECK(factor != nullptr, "PREMUL_SUM has no factor");
     if (factor->tensor_factor.defined()) {
@@ -43,13 +43,13 @@ at::Tensor contribution(const at::Tensor& tensor, const c10d::ReduceOp& op) {
     return at::mul(tensor, factor->double_factor).contiguous();
 }
 
-void copyTo(const at::Tensor& target, const at::Tensor& source) {
-    const c10::NoGradGuard noGradient;
+void copy_into(const at::Tensor& target, const at::Tensor& source) {
+    const c10::NoGradGuard no_gradient;
     target.copy_(source.view(target.sizes()));
 }
 
 at::Tensor flat(const Tensors& tensors) {
-    const c10::NoGradGuard noGradient;
+    const c10::NoGradGuard no_gradient;
     Tensors views;
     for (const at::Tensor& tensor : tensors) {
         views.push_back(tensor.view({-1}));
@@ -62,7 +62,7 @@ at::Tensor& only(Tensors& tensors) {
     return tensors.front();
 }
 
-bool haveSameSize(const Tensors& tensors, const at::Tensor& other) {
+bool have_same_size(const Tensors& tensors, const at::Tensor& other) {
     return std::all_of(tensors.begin(), tensors.end(), [&](const at::Tensor& t) {
         return t.numel() == other.numel() && t.scalar_type() == other.scalar_type();
     });
@@ -81,8 +81,8 @@ std::vector<int64_t> starts(const std::vector<int64_t>& counts) {
 }
 
 /// Elements for each rank, of rows for each rank; equal ones where there is no list.
-std::vector<int64_t> elementsOf(const at::Tensor& tensor, const std::vector<int64_t>& splits, int size,
-                                const char* what) {
+std::vector<int64_t> elements_of(const at::Tensor& tensor, const std::vector<int64_t>& splits, int size,
+                                 const char* what) {
     const int64_t rows = tensor.dim() == 0 ? 1 : tensor.size(0);
     const int64_t row = rows == 0 ? 0 : tensor.numel() / rows;
     if (splits.empty()) {
@@ -104,25 +104,25 @@ std::vector<int64_t> elementsOf(const at::Tensor& tensor, const std::vector<int6
 
 Handle ProcessGroup::allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) {
     only(tensors);
-    const diopiReduceOp_t op = opOf(options.reduceOp);
+    const diopiReduceOp_t op = op_of(options.reduceOp);
     return run({c10d::OpType::ALLREDUCE, {}, tensors, options.timeout, options.asyncOp},
                [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
                    const at::Tensor& tensor = dense.outputs[0];
                    const at::Tensor sent = contribution(tensor, options.reduceOp);
                    check(diopiAllReduce(sent.const_data_ptr(), tensor.mutable_data_ptr(), tensor.numel(),
-                                        dtypeOf(tensor), op, comm, stream),
+                                        dtype_of(tensor), op, comm, stream),
                          "diopiAllReduce");
                });
 }
 
 Handle ProcessGroup::allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) {
-    const diopiReduceOp_t op = opOf(options.reduceOp);
+    const diopiReduceOp_t op = op_of(options.reduceOp);
     return run({c10d::OpType::ALLREDUCE_COALESCED, {}, tensors, options.timeout, options.asyncOp},
                [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
                    for (const at::Tensor& tensor : dense.outputs) {
                        const at::Tensor sent = contribution(tensor, options.reduceOp);
                        check(diopiAllReduce(sent.const_data_ptr(), tensor.mutable_data_ptr(), tensor.numel(),
-                                            dtypeOf(tensor), op, comm, stream),
+                                            dtype_of(tensor), op, comm, stream),
                              "diopiAllReduce");
                    }
                });
@@ -133,7 +133,7 @@ Handle ProcessGroup::broadcast(Tensors& tensors, const c10d::BroadcastOptions& o
     return run({c10d::OpType::BROADCAST, {}, tensors, options.timeout, options.asyncOp},
                [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
                    const at::Tensor& tensor = dense.outputs[0];
-                   check(diopiBroadcast(tensor.mutable_data_ptr(), tensor.numel(), dtypeOf(tensor),
+                   check(diopiBroadcast(tensor.mutable_data_ptr(), tensor.numel(), dtype_of(tensor),
                                         static_cast<int>(options.rootRank), comm, stream),
                          "diopiBroadcast");
                });
@@ -141,12 +141,12 @@ Handle ProcessGroup::broadcast(Tensors& tensors, const c10d::BroadcastOptions& o
 
 Handle ProcessGroup::reduce(Tensors& tensors, const c10d::ReduceOptions& options) {
     only(tensors);
-    const diopiReduceOp_t op = opOf(options.reduceOp);
+    const diopiReduceOp_t op = op_of(options.reduceOp);
     return run({c10d::OpType::REDUCE, {}, tensors, options.timeout, options.asyncOp},
                [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
                    const at::Tensor& tensor = dense.outputs[0];
                    const at::Tensor sent = contribution(tensor, options.reduceOp);
-                   check(diopiReduce(sent.const_data_ptr(), tensor.mutable_data_ptr(), tensor.numel(), dtypeOf(tensor),
+                   check(diopiReduce(sent.const_data_ptr(), tensor.mutable_data_ptr(), tensor.numel(), dtype_of(tensor),
                                      op, static_cast<int>(options.rootRank), comm, stream),
                          "diopiReduce");
                });
@@ -171,7 +171,7 @@ Handle ProcessGroup::allgather_into_tensor_coalesced(Tensors& outputs, Tensors& 
                [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
                    for (size_t i = 0; i < dense.inputs.size(); ++i) {
                        check(diopiAllGather(dense.inputs[i].const_data_ptr(), dense.outputs[i].mutable_data_ptr(),
-                                            dense.inputs[i].numel(), dtypeOf(dense.inputs[i]), comm, stream),
+                                            dense.inputs[i].numel(), dtype_of(dense.inputs[i]), comm, stream),
                              "diopiAllGather");
                    }
                });
@@ -181,26 +181,26 @@ Handle ProcessGroup::allgather(TensorLists& outputs, Tensors& inputs, const c10d
     const at::Tensor input = only(inputs);
     TORCH_CHECK(outputs.size() == 1 && static_cast<int>(outputs[0].size()) == size_, "one output for each rank");
     const Tensors received = outputs[0];
-    if (!haveSameSize(received, input)) {  // each rank sends a tensor of its own size
-        return run({c10d::OpType::ALLGATHER, inputs, received, options.timeout, options.asyncOp},
-                   [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
-                       copyTo(dense.outputs[static_cast<size_t>(rank_)], dense.inputs[0]);
-                       for (int root = 0; root < size_; ++root) {
-                           const at::Tensor& each = dense.outputs[static_cast<size_t>(root)];
-                           check(
-                               diopiBroadcast(each.mutable_data_ptr(), each.numel(), dtypeOf(each), root, comm, stream),
-                               "diopiBroadcast");
-                       }
-                   });
+    if (!have_same_size(received, input)) {  // each rank sends a tensor of its own size
+        return run(
+            {c10d::OpType::ALLGATHER, inputs, received, options.timeout, options.asyncOp},
+            [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
+                copy_into(dense.outputs[static_cast<size_t>(rank_)], dense.inputs[0]);
+                for (int root = 0; root < size_; ++root) {
+                    const at::Tensor& each = dense.outputs[static_cast<size_t>(root)];
+                    check(diopiBroadcast(each.mutable_data_ptr(), each.numel(), dtype_of(each), root, comm, stream),
+                          "diopiBroadcast");
+                }
+            });
     }
     return run({c10d::OpType::ALLGATHER, inputs, received, options.timeout, options.asyncOp},
                [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
                    const at::Tensor all = at::empty({size_, dense.inputs[0].numel()}, dense.inputs[0].options());
                    check(diopiAllGather(dense.inputs[0].const_data_ptr(), all.mutable_data_ptr(),
-                                        dense.inputs[0].numel(), dtypeOf(dense.inputs[0]), comm, stream),
+                                        dense.inputs[0].numel(), dtype_of(dense.inputs[0]), comm, stream),
                          "diopiAllGather");
                    for (int rank = 0; rank < size_; ++rank) {
-                       copyTo(dense.outputs[static_cast<size_t>(rank)], all[rank]);
+                       copy_into(dense.outputs[static_cast<size_t>(rank)], all[rank]);
                    }
                });
 }
@@ -232,13 +232,13 @@ Handle ProcessGroup::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& 
         TORCH_CHECK(outputs[i].numel() * size_ == inputs[i].numel(),
                     "input tensor must be the same size as output size times world size");
     }
-    const diopiReduceOp_t op = opOf(options.reduceOp);
+    const diopiReduceOp_t op = op_of(options.reduceOp);
     return run({c10d::OpType::_REDUCE_SCATTER_BASE, inputs, outputs, options.timeout, options.asyncOp},
                [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
                    for (size_t i = 0; i < dense.inputs.size(); ++i) {
                        const at::Tensor sent = contribution(dense.inputs[i], options.reduceOp);
                        check(diopiReduceScatter(sent.const_data_ptr(), dense.outputs[i].mutable_data_ptr(),
-                                                dense.outputs[i].numel(), dtypeOf(sent), op, comm, stream),
+                                                dense.outputs[i].numel(), dtype_of(sent), op, comm, stream),
                              "diopiReduceScatter");
                    }
                });
@@ -247,29 +247,29 @@ Handle ProcessGroup::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& 
 Handle ProcessGroup::reduce_scatter(Tensors& outputs, TensorLists& inputs, const c10d::ReduceScatterOptions& options) {
     const at::Tensor output = only(outputs);
     TORCH_CHECK(inputs.size() == 1 && static_cast<int>(inputs[0].size()) == size_, "one input for each rank");
-    TORCH_CHECK(haveSameSize(inputs[0], output), "reduce_scatter needs inputs of the size and dtype of the output");
-    const diopiReduceOp_t op = opOf(options.reduceOp);
+    TORCH_CHECK(have_same_size(inputs[0], output), "reduce_scatter needs inputs of the size and dtype of the output");
+    const diopiReduceOp_t op = op_of(options.reduceOp);
     return run({c10d::OpType::REDUCE_SCATTER, inputs[0], outputs, options.timeout, options.asyncOp},
                [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
                    const at::Tensor sent = contribution(flat(dense.inputs), options.reduceOp);
                    check(diopiReduceScatter(sent.const_data_ptr(), dense.outputs[0].mutable_data_ptr(),
-                                            dense.outputs[0].numel(), dtypeOf(sent), op, comm, stream),
+                                            dense.outputs[0].numel(), dtype_of(sent), op, comm, stream),
                          "diopiReduceScatter");
                });
 }
 
-Handle ProcessGroup::alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<int64_t>& outputSplits,
-                                   std::vector<int64_t>& inputSplits, const c10d::AllToAllOptions& options) {
+Handle ProcessGroup::alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<int64_t>& output_splits,
+                                   std::vector<int64_t>& input_splits, const c10d::AllToAllOptions& options) {
     TORCH_CHECK(input.scalar_type() == output.scalar_type(), "tensors are not of the same dtype");
-    const std::vector<int64_t> sent = elementsOf(input, inputSplits, size_, "the input");
-    const std::vector<int64_t> received = elementsOf(output, outputSplits, size_, "the output");
-    const bool isEqual = inputSplits.empty() && outputSplits.empty();
+    const std::vector<int64_t> sent = elements_of(input, input_splits, size_, "the input");
+    const std::vector<int64_t> received = elements_of(output, output_splits, size_, "the output");
+    const bool is_equal = input_splits.empty() && output_splits.empty();
     return run(
         {c10d::OpType::ALLTOALL_BASE, {input}, {output}, options.timeout, options.asyncOp},
         [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
-            if (isEqual) {
+            if (is_equal) {
                 check(diopiAllToAllEqualSplit(dense.inputs[0].const_data_ptr(), dense.outputs[0].mutable_data_ptr(),
-                                              sent[0], dtypeOf(dense.inputs[0]), comm, stream),
+                                              sent[0], dtype_of(dense.inputs[0]), comm, stream),
                       "diopiAllToAllEqualSplit");
                 return;
             }
@@ -277,7 +277,7 @@ Handle ProcessGroup::alltoall_base(at::Tensor& output, at::Tensor& input, std::v
             const std::vector<int64_t> to = starts(received);
             check(diopiAllToAllUnequalSplit(dense.inputs[0].const_data_ptr(), list(sent), list(from),
                                             dense.outputs[0].mutable_data_ptr(), list(received), list(to),
-                                            dtypeOf(dense.inputs[0]), comm, stream),
+                                            dtype_of(dense.inputs[0]), comm, stream),
                   "diopiAllToAllUnequalSplit");
         });
 }
@@ -299,25 +299,25 @@ Handle ProcessGroup::alltoall(Tensors& outputs, Tensors& inputs, const c10d::All
             const at::Tensor all = flat(dense.inputs);
             const at::Tensor result = at::empty({to.back() + received.back()}, all.options());
             check(diopiAllToAllUnequalSplit(all.const_data_ptr(), list(sent), list(from), result.mutable_data_ptr(),
-                                            list(received), list(to), dtypeOf(all), comm, stream),
+                                            list(received), list(to), dtype_of(all), comm, stream),
                   "diopiAllToAllUnequalSplit");
             for (size_t rank = 0; rank < dense.outputs.size(); ++rank) {
-                copyTo(dense.outputs[rank], result.narrow(0, to[rank], received[rank]));
+                copy_into(dense.outputs[rank], result.narrow(0, to[rank], received[rank]));
             }
         });
 }
 
 Handle ProcessGroup::gather(TensorLists& outputs, Tensors& inputs, const c10d::GatherOptions& options) {
     only(inputs);
-    const bool isRoot = rank_ == options.rootRank;
-    TORCH_CHECK(!isRoot || (outputs.size() == 1 && static_cast<int>(outputs[0].size()) == size_),
+    const bool is_root = rank_ == options.rootRank;
+    TORCH_CHECK(!is_root || (outputs.size() == 1 && static_cast<int>(outputs[0].size()) == size_),
                 "the root has one output for each rank");
-    const Tensors received = isRoot ? outputs[0] : Tensors{};
+    const Tensors received = is_root ? outputs[0] : Tensors{};
     return run({c10d::OpType::GATHER, inputs, received, options.timeout, options.asyncOp},
                [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
                    const at::Tensor& input = dense.inputs[0];
-                   if (!isRoot) {
-                       check(diopiSend(input.const_data_ptr(), input.numel(), dtypeOf(input),
+                   if (!is_root) {
+                       check(diopiSend(input.const_data_ptr(), input.numel(), dtype_of(input),
                                        static_cast<int>(options.rootRank), comm, stream),
                              "diopiSend");
                        return;
@@ -325,10 +325,10 @@ Handle ProcessGroup::gather(TensorLists& outputs, Tensors& inputs, const c10d::G
                    for (int rank = 0; rank < size_; ++rank) {
                        const at::Tensor& each = dense.outputs[static_cast<size_t>(rank)];
                        if (rank == rank_) {
-                           copyTo(each, input);
+                           copy_into(each, input);
                            continue;
                        }
-                       check(diopiRecv(each.mutable_data_ptr(), each.numel(), dtypeOf(each), rank, comm, stream),
+                       check(diopiRecv(each.mutable_data_ptr(), each.numel(), dtype_of(each), rank, comm, stream),
                              "diopiRecv");
                    }
                });
@@ -336,15 +336,15 @@ Handle ProcessGroup::gather(TensorLists& outputs, Tensors& inputs, const c10d::G
 
 Handle ProcessGroup::scatter(Tensors& outputs, TensorLists& inputs, const c10d::ScatterOptions& options) {
     only(outputs);
-    const bool isRoot = rank_ == options.rootRank;
-    TORCH_CHECK(!isRoot || (inputs.size() == 1 && static_cast<int>(inputs[0].size()) == size_),
+    const bool is_root = rank_ == options.rootRank;
+    TORCH_CHECK(!is_root || (inputs.size() == 1 && static_cast<int>(inputs[0].size()) == size_),
                 "the root has one input for each rank");
-    const Tensors sent = isRoot ? inputs[0] : Tensors{};
+    const Tensors sent = is_root ? inputs[0] : Tensors{};
     return run({c10d::OpType::SCATTER, sent, outputs, options.timeout, options.asyncOp},
                [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
                    const at::Tensor& output = dense.outputs[0];
-                   if (!isRoot) {
-                       check(diopiRecv(output.mutable_data_ptr(), output.numel(), dtypeOf(output),
+                   if (!is_root) {
+                       check(diopiRecv(output.mutable_data_ptr(), output.numel(), dtype_of(output),
                                        static_cast<int>(options.rootRank), comm, stream),
                              "diopiRecv");
                        return;
@@ -352,34 +352,35 @@ Handle ProcessGroup::scatter(Tensors& outputs, TensorLists& inputs, const c10d::
                    for (int rank = 0; rank < size_; ++rank) {
                        const at::Tensor& each = dense.inputs[static_cast<size_t>(rank)];
                        if (rank == rank_) {
-                           copyTo(output, each);
+                           copy_into(output, each);
                            continue;
                        }
-                       check(diopiSend(each.const_data_ptr(), each.numel(), dtypeOf(each), rank, comm, stream),
+                       check(diopiSend(each.const_data_ptr(), each.numel(), dtype_of(each), rank, comm, stream),
                              "diopiSend");
                    }
                });
 }
 
 Handle ProcessGroup::send(Tensors& tensors, int peer, int /*tag*/) {
-    const auto communicator = communicatorWith(only(tensors).device(), peer);
+    const auto communicator = communicator_with(only(tensors).device(), peer);
     return run({c10d::OpType::SEND, tensors, {}}, communicator,
                [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
                    const at::Tensor& tensor = dense.inputs[0];
-                   check(diopiSend(tensor.const_data_ptr(), tensor.numel(), dtypeOf(tensor), rank_ < peer ? 1 : 0, comm,
-                                   stream),
+                   check(diopiSend(tensor.const_data_ptr(), tensor.numel(), dtype_of(tensor), rank_ < peer ? 1 : 0,
+                                   comm, stream),
                          "diopiSend");
                });
 }
 
 Handle ProcessGroup::recv(Tensors& tensors, int peer, int /*tag*/) {
-    const auto communicator = communicatorWith(only(tensors).device(), peer);
+    const auto communicator = communicator_with(only(tensors).device(), peer);
     Call call{c10d::OpType::RECV, {}, tensors};
-    call.isReceiving = true;
+    call.is_receiving = true;
     return run(call, communicator, [&](const Call& dense, diopiComm_t comm, diopiStreamHandle_t stream) {
         const at::Tensor& tensor = dense.outputs[0];
-        check(diopiRecv(tensor.mutable_data_ptr(), tensor.numel(), dtypeOf(tensor), rank_ < peer ? 1 : 0, comm, stream),
-              "diopiRecv");
+        check(
+            diopiRecv(tensor.mutable_data_ptr(), tensor.numel(), dtype_of(tensor), rank_ < peer ? 1 : 0, comm, stream),
+            "diopiRecv");
     });
 }
 
@@ -390,9 +391,9 @@ Handle ProcessGroup::barrier(const c10d::BarrierOptions& options) {
     }
     const at::Tensor one = at::zeros({1}, at::TensorOptions().device(device).dtype(at::kFloat));
     Call call{c10d::OpType::BARRIER, {}, {one}, options.timeout, options.asyncOp};
-    call.isBlocking = true;
+    call.is_blocking = true;
     return run(call, [&](const Call& /*dense*/, diopiComm_t comm, diopiStreamHandle_t stream) {
-        check(diopiAllReduce(one.const_data_ptr(), one.mutable_data_ptr(), 1, dtypeOf(one), ReduceOpSum, comm, stream),
+        check(diopiAllReduce(one.const_data_ptr(), one.mutable_data_ptr(), 1, dtype_of(one), ReduceOpSum, comm, stream),
               "diopiAllReduce");
     });
 }

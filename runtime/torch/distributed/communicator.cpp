@@ -14,7 +14,7 @@ namespace diopigen::distributed {
 
 namespace {
 
-std::string lastError() {
+std::string last_error() {
     const char* const text = diopiGetLastErrorString == nullptr ? nullptr : diopiGetLastErrorString();
     return text == nullptr ? "" : text;
 }
@@ -29,7 +29,7 @@ diopiComm_t initialized(c10::Device device, int nranks, const diopiUniqueId_t& i
                         std::chrono::milliseconds limit) {
     struct State {
         std::promise<diopiComm_t> result;
-        std::atomic<bool> isDecided{false};  // by the thread, which has a result, or by its caller, which has given up
+        std::atomic<bool> is_decided{false};  // by the thread, which has a result, or by its caller, which has given up
     };
     const auto state = std::make_shared<State>();
     std::future<diopiComm_t> result = state->result.get_future();
@@ -38,7 +38,7 @@ diopiComm_t initialized(c10::Device device, int nranks, const diopiUniqueId_t& i
             const c10::DeviceGuard guard(device);
             diopiComm_t handle = nullptr;
             check(diopiCommInitRank(&handle, nranks, &id, rank), "diopiCommInitRank");
-            if (state->isDecided.exchange(true)) {
+            if (state->is_decided.exchange(true)) {
                 diopiCommDestroy(handle);
             } else {
                 state->result.set_value(handle);
@@ -47,37 +47,37 @@ diopiComm_t initialized(c10::Device device, int nranks, const diopiUniqueId_t& i
             state->result.set_exception(std::current_exception());
         }
     }).detach();
-    if (result.wait_for(limit) != std::future_status::ready && !state->isDecided.exchange(true)) {
+    if (result.wait_for(limit) != std::future_status::ready && !state->is_decided.exchange(true)) {
         TORCH_CHECK_WITH(DistBackendError, false, "not all of its ", nranks, " ranks made it within ", limit.count(),
                          " ms, the group's timeout");
     }
     return result.get();
 }
 
-c10::Stream newStream(c10::Device device) { return c10::impl::VirtualGuardImpl(kDevice).getNewStream(device); }
+c10::Stream new_stream(c10::Device device) { return c10::impl::VirtualGuardImpl(kDevice).getNewStream(device); }
 
 }  // namespace
 
 void check(diopiError_t status, const char* function) {
     TORCH_CHECK_WITH(DistBackendError, status == diopiSuccess, function, " failed with status ",
-                     static_cast<int>(status), ": ", lastError());
+                     static_cast<int>(status), ": ", last_error());
 }
 
-diopiDtype_t dtypeOf(const at::Tensor& tensor) {
-    TORCH_CHECK(backend::isIn(backend::kAnyDtype, tensor.scalar_type()), "collectives have no dtype for tensors of ",
+diopiDtype_t dtype_of(const at::Tensor& tensor) {
+    TORCH_CHECK(backend::is_in(backend::kAnyDtype, tensor.scalar_type()), "collectives have no dtype for tensors of ",
                 tensor.scalar_type());
-    return backend::dtypeOf(tensor.scalar_type());
+    return backend::dtype_of(tensor.scalar_type());
 }
 
-c10::Stream currentStream(c10::Device device) { return c10::impl::VirtualGuardImpl(kDevice).getStream(device); }
+c10::Stream current_stream(c10::Device device) { return c10::impl::VirtualGuardImpl(kDevice).getStream(device); }
 
-diopiStreamHandle_t handleOf(c10::Stream stream) {
+diopiStreamHandle_t handle_of(c10::Stream stream) {
     return c10::impl::VirtualGuardImpl(kDevice).getStreamNativeHandle(stream);
 }
 
 Communicator::Communicator(c10::Device device, int nranks, const diopiUniqueId_t& id, int rank,
                            std::chrono::milliseconds limit)
-    : device_(device), stream_(newStream(device)), receiving_(newStream(device)) {
+    : device_(device), stream_(new_stream(device)), receiving_(new_stream(device)) {
     require(diopiCommInitRank, "diopiCommInitRank");
     handle_ = initialized(device, nranks, id, rank, limit);
 }
@@ -104,7 +104,7 @@ std::string Communicator::error() const {
     }
     diopiError_t found = diopiSuccess;
     if (diopiGetCommAsyncError(handle_, &found) != diopiSuccess || found != diopiSuccess) {
-        return lastError();
+        return last_error();
     }
     return "";
 }

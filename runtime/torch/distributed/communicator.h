@@ -17,10 +17,10 @@ constexpr c10::DeviceType kDevice = c10::DeviceType::PrivateUse1;
 /// Raises DistBackendError where the status is no success, with the library's text; `function` may be null where the
 /// library does not have it.
 void check(diopiError_t status, const char* function);
-diopiDtype_t dtypeOf(const at::Tensor& tensor);
+diopiDtype_t dtype_of(const at::Tensor& tensor);
 /// The stream of the calling thread on a device.
-c10::Stream currentStream(c10::Device device);
-diopiStreamHandle_t handleOf(c10::Stream stream);
+c10::Stream current_stream(c10::Device device);
+diopiStreamHandle_t handle_of(c10::Stream stream);
 
 class Communicator {
   public:

@@ -17,7 +17,7 @@ namespace diopigen::distributed {
 
 namespace {
 
-void checkTensor(const at::Tensor& tensor) {
+void check_tensor(const at::Tensor& tensor) {
     TORCH_CHECK(tensor.device().type() == kDevice, "the backend dicl has collectives for tensors of ",
                 c10::Device(kDevice), ", and this one is on ", tensor.device(),
                 ": init_process_group with a backend for each device, such as 'cpu:gloo,...:dicl'");
@@ -45,13 +45,13 @@ ProcessGroup::ProcessGroup(StorePtr store, int rank, int size, std::chrono::mill
         } else {
             std::cerr << report;
         }
-        abortAll();
+        abort_all();
     });
 }
 
 ProcessGroup::~ProcessGroup() {
     watchdog_.reset();
-    abortAll();
+    abort_all();
 }
 
 c10::intrusive_ptr<c10d::Backend> ProcessGroup::split(const StorePtr& store, const std::vector<int>& ranks,
@@ -99,7 +99,7 @@ c10::intrusive_ptr<c10d::Backend> ProcessGroup::merge(const StorePtr& store,
     return created;
 }
 
-diopiUniqueId_t ProcessGroup::uniqueId(const std::string& key, int size) {
+diopiUniqueId_t ProcessGroup::unique_id(const std::string& key, int size) {
     diopiUniqueId_t id{};
     const std::string came = key + ":came";
     const std::string read = key + ":read";
@@ -124,7 +124,7 @@ diopiUniqueId_t ProcessGroup::uniqueId(const std::string& key, int size) {
 }
 
 std::shared_ptr<Communicator> ProcessGroup::connect(const std::string& key, c10::Device device, int rank, int size) {
-    checkWorks();
+    check_works();
     std::string failure;
     {
         const std::lock_guard<std::mutex> lock(mutex_);
@@ -135,7 +135,7 @@ std::shared_ptr<Communicator> ProcessGroup::connect(const std::string& key, c10:
         try {
             at::globalContext().lazyInitDevice(kDevice);
             const c10::DeviceGuard guard(device);
-            communicator = std::make_shared<Communicator>(device, size, uniqueId(key, size), rank, timeout_);
+            communicator = std::make_shared<Communicator>(device, size, unique_id(key, size), rank, timeout_);
             return communicator;
         } catch (const c10::Error& error) {
             failure = error.what_without_backtrace();
@@ -149,7 +149,7 @@ std::shared_ptr<Communicator> ProcessGroup::connect(const std::string& key, c10:
     TORCH_CHECK_WITH(DistBackendError, false, failure);
 }
 
-void ProcessGroup::checkWorks() {
+void ProcessGroup::check_works() {
     std::string text = watchdog_->failure();
     if (text.empty()) {
         {
@@ -165,13 +165,13 @@ void ProcessGroup::checkWorks() {
     TORCH_CHECK_WITH(DistBackendError, text.empty(), "the process group has failed: ", text);
 }
 
-std::shared_ptr<Communicator> ProcessGroup::communicatorOn(c10::Device device) {
+std::shared_ptr<Communicator> ProcessGroup::communicator_on(c10::Device device) {
     // The device differs from rank to rank: a rank has one communicator.
     TORCH_CHECK(device.has_index(), "collectives need a device with an index");
     return connect("all", device, rank_, size_);
 }
 
-std::shared_ptr<Communicator> ProcessGroup::communicatorWith(c10::Device device, int peer) {
+std::shared_ptr<Communicator> ProcessGroup::communicator_with(c10::Device device, int peer) {
     TORCH_CHECK(peer != rank_ && peer >= 0 && peer < size_, "rank ", rank_, " cannot exchange messages with rank ",
                 peer);
     const int low = std::min(rank_, peer);
@@ -179,42 +179,42 @@ std::shared_ptr<Communicator> ProcessGroup::communicatorWith(c10::Device device,
     return connect("pair:" + std::to_string(low) + ":" + std::to_string(high), device, rank_ == low ? 0 : 1, 2);
 }
 
-void ProcessGroup::eagerConnectSingleDevice(at::Device device) { communicatorOn(device); }
+void ProcessGroup::eagerConnectSingleDevice(at::Device device) { communicator_on(device); }
 
 Handle ProcessGroup::run(const Call& call, const Body& body) {
     const at::Tensor& first = call.inputs.empty() ? call.outputs.front() : call.inputs.front();
-    checkTensor(first);
-    return run(call, communicatorOn(first.device()), body);
+    check_tensor(first);
+    return run(call, communicator_on(first.device()), body);
 }
 
 Handle ProcessGroup::run(const Call& call, const std::shared_ptr<Communicator>& communicator, const Body& body) {
     for (const Tensors* const tensors : {&call.inputs, &call.outputs}) {
         for (const at::Tensor& tensor : *tensors) {
-            checkTensor(tensor);
+            check_tensor(tensor);
         }
     }
     const c10::DeviceGuard device(communicator->device());
-    const c10::Stream current = currentStream(communicator->device());
-    const bool isOnCurrent = !call.isAsync && !isCoalescing_;
-    const c10::Stream other = call.isReceiving ? communicator->receiving() : communicator->stream();
-    const c10::Stream stream = isOnCurrent ? current : other;
+    const c10::Stream current = current_stream(communicator->device());
+    const bool is_on_current = !call.is_async && !is_coalescing_;
+    const c10::Stream other = call.is_receiving ? communicator->receiving() : communicator->stream();
+    const c10::Stream stream = is_on_current ? current : other;
     const auto timeout = call.timeout == c10d::kUnsetTimeout ? timeout_ : call.timeout;
     const at::Tensor& first = call.inputs.empty() ? call.outputs.front() : call.inputs.front();
     auto flight =
         std::make_shared<Flight>(std::vector{communicator}, timeout, watchdog_->record(++number_, call.op, &first));
     const auto issue = [&] {  // on the current stream; operands with gaps are copied, and results copied back
-        const c10::NoGradGuard noGradient;
+        const c10::NoGradGuard no_gradient;
         Call dense = call;
         dense.inputs = contiguous(call.inputs);
         dense.outputs = contiguous(call.outputs);
-        body(dense, communicator->handle(), handleOf(stream));
+        body(dense, communicator->handle(), handle_of(stream));
         for (size_t i = 0; i < call.outputs.size(); ++i) {
             if (!dense.outputs[i].is_same(call.outputs[i])) {
                 call.outputs[i].copy_(dense.outputs[i]);
             }
         }
     };
-    if (isOnCurrent) {
+    if (is_on_current) {
         issue();
     } else {
         c10::Event ready(kDevice);
@@ -234,36 +234,36 @@ Handle ProcessGroup::run(const Call& call, const std::shared_ptr<Communicator>& 
     flight->issued({stream});
     watchdog_->add(flight);
     auto work = c10::make_intrusive<Work>(rank_, std::move(flight), call.outputs);
-    if (call.isBlocking) {
-        work->makeBlocking();
+    if (call.is_blocking) {
+        work->make_blocking();
     }
-    if (isCoalescing_) {
-        coalescedCommunicators_.push_back(communicator);
-        coalescedStreams_.push_back(stream);
-        coalescedOutputs_.insert(coalescedOutputs_.end(), call.outputs.begin(), call.outputs.end());
+    if (is_coalescing_) {
+        coalesced_communicators_.push_back(communicator);
+        coalesced_streams_.push_back(stream);
+        coalesced_outputs_.insert(coalesced_outputs_.end(), call.outputs.begin(), call.outputs.end());
     }
     return work;
 }
 
-void ProcessGroup::startCoalescing() { isCoalescing_ = true; }
+void ProcessGroup::startCoalescing() { is_coalescing_ = true; }
 
 Handle ProcessGroup::endCoalescing() {
-    isCoalescing_ = false;
-    if (coalescedCommunicators_.empty()) {
+    is_coalescing_ = false;
+    if (coalesced_communicators_.empty()) {
         return nullptr;
     }
-    auto flight = std::make_shared<Flight>(std::exchange(coalescedCommunicators_, {}), timeout_,
+    auto flight = std::make_shared<Flight>(std::exchange(coalesced_communicators_, {}), timeout_,
                                            watchdog_->record(++number_, c10d::OpType::COALESCED, nullptr));
-    flight->issued(std::exchange(coalescedStreams_, {}));
+    flight->issued(std::exchange(coalesced_streams_, {}));
     watchdog_->add(flight);
-    return c10::make_intrusive<Work>(rank_, std::move(flight), std::exchange(coalescedOutputs_, {}));
+    return c10::make_intrusive<Work>(rank_, std::move(flight), std::exchange(coalesced_outputs_, {}));
 }
 
 c10d::ErrorType ProcessGroup::getError() {
     return watchdog_->failure().empty() ? c10d::ErrorType::SUCCESS : c10d::ErrorType::COMM_ERROR;
 }
 
-void ProcessGroup::abortAll() {
+void ProcessGroup::abort_all() {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& entry : communicators_) {
         if (entry.second != nullptr) {
@@ -280,7 +280,7 @@ void ProcessGroup::abort() { watchdog_->end("the process group was aborted"); }
 
 void ProcessGroup::shutdown() {
     watchdog_->drain();
-    abortAll();
+    abort_all();
 }
 
 }  // namespace diopigen::distributed

@@ -72,8 +72,8 @@ class ProcessGroup final : public c10d::Backend {
                                 const c10d::ReduceScatterOptions& options) override;
     Handle reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                            const c10d::ReduceScatterOptions& options) override;
-    Handle alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<int64_t>& outputSplits,
-                         std::vector<int64_t>& inputSplits, const c10d::AllToAllOptions& options) override;
+    Handle alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<int64_t>& output_splits,
+                         std::vector<int64_t>& input_splits, const c10d::AllToAllOptions& options) override;
     Handle alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) override;
     Handle gather(TensorLists& outputs, Tensors& inputs, const c10d::GatherOptions& options) override;
     Handle scatter(Tensors& outputs, TensorLists& inputs, const c10d::ScatterOptions& options) override;
@@ -87,22 +87,22 @@ class ProcessGroup final : public c10d::Backend {
         Tensors inputs;
         Tensors outputs;
         std::chrono::milliseconds timeout = c10d::kUnsetTimeout;
-        bool isAsync = true;  ///< else the caller waits next, and the current stream may do the work
-        bool isReceiving = false;
-        bool isBlocking = false;
+        bool is_async = true;  ///< else the caller waits next, and the current stream may do the work
+        bool is_receiving = false;
+        bool is_blocking = false;
     };
     /// Puts a call whose operands are contiguous on the stream of a communicator, which is the current stream.
     using Body = std::function<void(const Call&, diopiComm_t, diopiStreamHandle_t)>;
     Handle run(const Call& call, const std::shared_ptr<Communicator>& communicator, const Body& body);
     Handle run(const Call& call, const Body& body);
-    std::shared_ptr<Communicator> communicatorOn(c10::Device device);
-    std::shared_ptr<Communicator> communicatorWith(c10::Device device, int peer);
+    std::shared_ptr<Communicator> communicator_on(c10::Device device);
+    std::shared_ptr<Communicator> communicator_with(c10::Device device, int peer);
     /// The communicator of this key, made where there is none yet. A failure is one of the group.
     std::shared_ptr<Communicator> connect(const std::string& key, c10::Device device, int rank, int size);
-    diopiUniqueId_t uniqueId(const std::string& key, int size);
+    diopiUniqueId_t unique_id(const std::string& key, int size);
     /// Raises where a call of the group, or a communicator, has failed, whether or not the watchdog has noticed.
-    void checkWorks();
-    void abortAll();
+    void check_works();
+    void abort_all();
 
     const StorePtr store_;
     std::chrono::milliseconds timeout_;
@@ -110,10 +110,10 @@ class ProcessGroup final : public c10d::Backend {
     uint64_t shrinks_ = 0;
     std::mutex mutex_;
     std::map<std::string, std::shared_ptr<Communicator>> communicators_;
-    bool isCoalescing_ = false;
-    std::vector<std::shared_ptr<Communicator>> coalescedCommunicators_;
-    std::vector<c10::Stream> coalescedStreams_;
-    Tensors coalescedOutputs_;
+    bool is_coalescing_ = false;
+    std::vector<std::shared_ptr<Communicator>> coalesced_communicators_;
+    std::vector<c10::Stream> coalesced_streams_;
+    Tensors coalesced_outputs_;
     std::unique_ptr<Watchdog> watchdog_;
 };
 

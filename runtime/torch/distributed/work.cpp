@@ -37,7 +37,7 @@ void Flight::issued(const std::vector<c10::Stream>& streams) {
     }
 }
 
-bool Flight::isDone() const {
+bool Flight::is_done() const {
     return std::all_of(ends_.begin(), ends_.end(), [](const c10::Event& end) { return end.query(); });
 }
 
@@ -80,14 +80,14 @@ Work::Work(int rank, std::shared_ptr<Flight> flight, std::vector<at::Tensor> out
     : c10d::Work(rank, flight->record()->op), flight_(std::move(flight)), outputs_(std::move(outputs)) {}
 
 c10::intrusive_ptr<c10::ivalue::Future> Work::getFuture() {
-    const std::lock_guard<std::mutex> lock(futureMutex_);
+    const std::lock_guard<std::mutex> lock(future_mutex_);
     if (future_ == nullptr) {
         auto type = c10::ListType::create(c10::TensorType::get());
         future_ =
             c10::make_intrusive<c10::ivalue::Future>(std::move(type), std::vector<c10::Device>{flight_->device()});
         // It notes what is on the current stream.
-        const c10::StreamGuard guard(flight_->lastStream());
-        flight_->block(flight_->lastStream());
+        const c10::StreamGuard guard(flight_->last_stream());
+        flight_->block(flight_->last_stream());
         future_->markCompleted(c10::IValue(outputs_));
     }
     return future_;
@@ -99,17 +99,17 @@ void Work::rethrow() const {
     }
 }
 
-void Work::synchronize() { flight_->block(currentStream(flight_->device())); }
+void Work::synchronize() { flight_->block(current_stream(flight_->device())); }
 
 bool Work::wait(std::chrono::milliseconds timeout) {
     rethrow();
     synchronize();
-    if (!isBlocking_ && timeout == kNoTimeout) {
+    if (!is_blocking_ && timeout == kNoTimeout) {
         return true;
     }
     const Clock::time_point end = Clock::now() + timeout;
     auto pause = std::chrono::microseconds(20);
-    while (!flight_->isDone()) {
+    while (!flight_->is_done()) {
         rethrow();
         TORCH_CHECK_WITH(DistBackendError, timeout == kNoTimeout || Clock::now() < end, flight_->record()->text(),
                          " has not finished within ", timeout.count(), " ms");
@@ -123,26 +123,26 @@ bool Work::wait(std::chrono::milliseconds timeout) {
     return true;
 }
 
-Watchdog::Watchdog(std::function<void(const std::string&)> onFailure)
-    : onFailure_(std::move(onFailure)), thread_([this] { run(); }) {}
+Watchdog::Watchdog(std::function<void(const std::string&)> on_failure)
+    : on_failure_(std::move(on_failure)), thread_([this] { run(); }) {}
 
 Watchdog::~Watchdog() {
     {
         const std::lock_guard<std::mutex> lock(mutex_);
-        isEnding_ = true;
+        is_ending_ = true;
     }
     changed_.notify_all();
     thread_.join();
 }
 
 void Watchdog::add(std::shared_ptr<Flight> flight) {
-    bool wasIdle = false;
+    bool was_idle = false;
     {
         const std::lock_guard<std::mutex> lock(mutex_);
-        wasIdle = flights_.empty();
+        was_idle = flights_.empty();
         flights_.push_back(std::move(flight));
     }
-    if (wasIdle) {  // else it looks soon, and to wake it costs more than a small call
+    if (was_idle) {  // else it looks soon, and to wake it costs more than a small call
         changed_.notify_all();
     }
 }
@@ -174,7 +174,7 @@ std::string Watchdog::dump() const {
     for (const std::shared_ptr<Record>& each : records_) {
         text << '#' << each->number << ' ' << each->text() << ": issued " << milliseconds(now - each->issued)
              << " ms ago, ";
-        if (each->isFinished) {
+        if (each->is_finished) {
             text << "finished after " << milliseconds(each->finished - each->issued) << " ms\n";
         } else {
             text << "not finished\n";
@@ -208,17 +208,17 @@ void Watchdog::end(const std::string& text) {
         flights_.clear();
     }
     changed_.notify_all();
-    onFailure_(text);
+    on_failure_(text);
 }
 
 void Watchdog::run() {
     std::unique_lock<std::mutex> lock(mutex_);
-    while (!isEnding_) {
-        changed_.wait(lock, [this] { return isEnding_ || !flights_.empty(); });
-        if (isEnding_) {
+    while (!is_ending_) {
+        changed_.wait(lock, [this] { return is_ending_ || !flights_.empty(); });
+        if (is_ending_) {
             return;
         }
-        changed_.wait_for(lock, kLook, [this] { return isEnding_; });
+        changed_.wait_for(lock, kLook, [this] { return is_ending_; });
         lock.unlock();
         try {
             look();
@@ -238,14 +238,14 @@ void Watchdog::look() {
     for (const std::shared_ptr<Flight>& flight : flights) {
         Record& record = *flight->record();
         const std::string name = record.text() + " (number " + std::to_string(record.number) + ")";
-        const bool isDone = flight->isDone();
+        const bool is_done = flight->is_done();
         if (const std::string error = flight->error(); !error.empty()) {
             end(name + ": " + error);
             return;
         }
-        if (isDone) {
+        if (is_done) {
             const std::lock_guard<std::mutex> lock(mutex_);
-            record.isFinished = true;
+            record.is_finished = true;
             record.finished = Clock::now();
             flights_.remove(flight);
             changed_.notify_all();

@@ -32,7 +32,7 @@ struct Record {
     c10::ScalarType dtype = c10::ScalarType::Undefined;
     Clock::time_point issued{};
     Clock::time_point finished{};
-    bool isFinished = false;
+    bool is_finished = false;
 
     /// "ALLREDUCE of [1024] Float"
     std::string text() const;
@@ -46,7 +46,7 @@ class Flight {
 
     /// Marks the work that is on the streams now as that of the call.
     void issued(const std::vector<c10::Stream>& streams);
-    bool isDone() const;
+    bool is_done() const;
     /// Lets a stream wait for the call.
     void block(c10::Stream stream) const;
     void abort();
@@ -59,7 +59,7 @@ class Flight {
     std::string error() const;
 
     c10::Device device() const { return communicators_.front()->device(); }
-    c10::Stream lastStream() const { return streams_.back(); }
+    c10::Stream last_stream() const { return streams_.back(); }
     Clock::time_point deadline() const { return record_->issued + timeout_; }
     std::chrono::milliseconds timeout() const { return timeout_; }
     const std::shared_ptr<Record>& record() const { return record_; }
@@ -79,9 +79,9 @@ class Work final : public c10d::Work {
     Work(int rank, std::shared_ptr<Flight> flight, std::vector<at::Tensor> outputs);
 
     /// The host waits in wait(), as for a barrier.
-    void makeBlocking() { isBlocking_ = true; }
+    void make_blocking() { is_blocking_ = true; }
 
-    bool isCompleted() override { return flight_->exception() != nullptr || flight_->isDone(); }
+    bool isCompleted() override { return flight_->exception() != nullptr || flight_->is_done(); }
     bool isSuccess() const override { return flight_->exception() == nullptr; }
     std::exception_ptr exception() const override { return flight_->exception(); }
     /// The current stream waits, and the host does not, but with a timeout and for a barrier.
@@ -98,16 +98,16 @@ class Work final : public c10d::Work {
 
     const std::shared_ptr<Flight> flight_;
     const std::vector<at::Tensor> outputs_;
-    std::mutex futureMutex_;
+    std::mutex future_mutex_;
     c10::intrusive_ptr<c10::ivalue::Future> future_;
-    bool isBlocking_ = false;
+    bool is_blocking_ = false;
 };
 
 /// Looks at calls in flight: notices failures and timeouts, and then ends all of them.
 class Watchdog {
   public:
-    /// `onFailure` is called once, on its thread, with the text that calls fail with.
-    explicit Watchdog(std::function<void(const std::string&)> onFailure);
+    /// `on_failure` is called once, on its thread, with the text that calls fail with.
+    explicit Watchdog(std::function<void(const std::string&)> on_failure);
     ~Watchdog();
 
     void add(std::shared_ptr<Flight> flight);
@@ -126,13 +126,13 @@ class Watchdog {
     void run();
     void look();
 
-    const std::function<void(const std::string&)> onFailure_;
+    const std::function<void(const std::string&)> on_failure_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::list<std::shared_ptr<Flight>> flights_;
     std::deque<std::shared_ptr<Record>> records_;
     std::string failure_;
-    bool isEnding_ = false;
+    bool is_ending_ = false;
     std::thread thread_;
 };
 

@@ -12,7 +12,7 @@ namespace diopigen::backend::kernels {
 
 namespace {
 
-void resizeTo(at::Tensor& out, int64_t count) {
+void resize_to(at::Tensor& out, int64_t count) {
     if (out.numel() != count) {
         out.resize_({count});
     }
@@ -22,10 +22,10 @@ void resizeTo(at::Tensor& out, int64_t count) {
 Number counted(const at::Scalar& scalar) { return scalar.isBoolean() ? at::Scalar(scalar.toLong()) : scalar; }
 
 // Fills `out` from `start` on in its own dtype.
-void fillRange(at::Tensor& out, const at::Scalar& start, const at::Scalar& end, const at::Scalar& step) {
-    if (!isIn(kNumber, out.scalar_type()) ||
+void fill_range(at::Tensor& out, const at::Scalar& start, const at::Scalar& end, const at::Scalar& step) {
+    if (!is_in(kNumber, out.scalar_type()) ||
         (!out.is_floating_point() && !(start.isIntegral(false) && step.isIntegral(false) && end.isIntegral(false)))) {
-        fallBack("a range of this dtype");
+        fall_back("a range of this dtype");
     }
     if (out.numel() == 0) {
         return;
@@ -34,13 +34,13 @@ void fillRange(at::Tensor& out, const at::Scalar& start, const at::Scalar& end, 
     call("diopiArange", diopiArange, Output(out), counted(start), counted(end), counted(step));
 }
 
-void requireSteps(int64_t steps) { TORCH_CHECK(steps >= 0, "number of steps must be non-negative"); }
+void require_steps(int64_t steps) { TORCH_CHECK(steps >= 0, "number of steps must be non-negative"); }
 
 at::Tensor triangle(int64_t row, int64_t col, int64_t offset, bool upper, std::optional<at::ScalarType> type,
                     std::optional<at::Layout> layout, std::optional<at::Device> device) {
     at::native::check_args(row, col, layout);
     const c10::Device location(kDeviceType,
-                               device.has_value() && device->has_index() ? device->index() : currentDevice());
+                               device.has_value() && device->has_index() ? device->index() : current_device());
     const auto options = at::TensorOptions().device(location).dtype(at::kBool);
     const at::Tensor all = at::empty({row, col}, options).fill_(true);
     const at::Tensor positions = (upper ? all.triu(offset) : all.tril(offset)).nonzero();
@@ -49,50 +49,50 @@ at::Tensor triangle(int64_t row, int64_t col, int64_t offset, bool upper, std::o
 
 }  // namespace
 
-at::Tensor& linspaceOut(const at::Scalar& start, const at::Scalar& end, int64_t steps, at::Tensor& out) {
-    requireSteps(steps);
+at::Tensor& linspace_out(const at::Scalar& start, const at::Scalar& end, int64_t steps, at::Tensor& out) {
+    require_steps(steps);
     const bool whole = start.isIntegral(true) && end.isIntegral(true);
-    if (!isIn(kNumber, out.scalar_type()) || (!out.is_floating_point() && !whole)) {
-        fallBack("steps of this dtype");
+    if (!is_in(kNumber, out.scalar_type()) || (!out.is_floating_point() && !whole)) {
+        fall_back("steps of this dtype");
     }
-    resizeTo(out, steps);
+    resize_to(out, steps);
     Call call(out);
     call("diopiLinspace", diopiLinspace, Output(out), counted(start), counted(end), steps);
     return out;
 }
 
-at::Tensor& logspaceOut(const at::Scalar& start, const at::Scalar& end, int64_t steps, double base, at::Tensor& out) {
-    requireSteps(steps);
+at::Tensor& logspace_out(const at::Scalar& start, const at::Scalar& end, int64_t steps, double base, at::Tensor& out) {
+    require_steps(steps);
     // Truncation to an integer would depend on the last bit of the power.
     if (!out.is_floating_point() || start.isComplex() || end.isComplex()) {
-        fallBack("powers of this dtype");
+        fall_back("powers of this dtype");
     }
-    resizeTo(out, steps);
+    resize_to(out, steps);
     at::Tensor exponents = at::empty({steps}, out.options().dtype(wide(out.scalar_type())));
-    linspaceOut(start, end, steps, exponents);
+    kernels::linspace_out(start, end, steps, exponents);
     put(out, at::empty({}, exponents.options()).fill_(base).pow(exponents).reshape(out.sizes()));
     return out;
 }
 
-at::Tensor& arangeStartOut(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, at::Tensor& out) {
+at::Tensor& arange_start_out(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, at::Tensor& out) {
     const int64_t count = out.scalar_type() == at::kLong ? at::native::compute_arange_size<int64_t>(start, end, step)
                                                          : at::native::compute_arange_size<double>(start, end, step);
-    resizeTo(out, count);
-    if (isIn(kIntegral, out.scalar_type()) &&
+    resize_to(out, count);
+    if (is_in(kIntegral, out.scalar_type()) &&
         (start.isFloatingPoint() || step.isFloatingPoint() || end.isFloatingPoint())) {
         // PyTorch cuts off where the range begins and its step, after it has counted.
         const int64_t width = step.toLong();
         if (width == 0) {
             return out.fill_(start.toLong());
         }
-        fillRange(out, start.toLong(), start.toLong() + count * width, width);
+        fill_range(out, start.toLong(), start.toLong() + count * width, width);
         return out;
     }
-    fillRange(out, start, end, step);
+    fill_range(out, start, end, step);
     return out;
 }
 
-at::Tensor& rangeOut(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, at::Tensor& out) {
+at::Tensor& range_out(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, at::Tensor& out) {
     const double first = start.toDouble();
     const double width = step.toDouble();
     TORCH_CHECK(width > 0 || width < 0, "step must be nonzero");
@@ -101,16 +101,16 @@ at::Tensor& rangeOut(const at::Scalar& start, const at::Scalar& end, const at::S
     TORCH_CHECK((width > 0 && end.toDouble() >= first) || (width < 0 && end.toDouble() <= first),
                 "upper bound and lower bound inconsistent with step sign");
     const auto count = static_cast<int64_t>((end.toDouble() - first) / width + 1);
-    resizeTo(out, count);
+    resize_to(out, count);
     // The end belongs to this range: half a step more keeps rounding from losing it.
     const bool whole = start.isIntegral(false) && end.isIntegral(false) && step.isIntegral(false);
     const at::Scalar past = whole ? at::Scalar(start.toLong() + count * step.toLong())
                                   : at::Scalar(first + (static_cast<double>(count) - 0.5) * width);
-    fillRange(out, start, past, step);
+    fill_range(out, start, past, step);
     return out;
 }
 
-at::Tensor& eyeMOut(int64_t n, int64_t m, at::Tensor& out) {
+at::Tensor& eye_m_out(int64_t n, int64_t m, at::Tensor& out) {
     TORCH_CHECK(n >= 0, "n must be greater or equal to 0, got ", n);
     TORCH_CHECK(m >= 0, "m must be greater or equal to 0, got ", m);
     out.resize_({n, m});
@@ -119,17 +119,17 @@ at::Tensor& eyeMOut(int64_t n, int64_t m, at::Tensor& out) {
     return out;
 }
 
-at::Tensor& eyeOut(int64_t n, at::Tensor& out) { return eyeMOut(n, n, out); }
+at::Tensor& eye_out(int64_t n, at::Tensor& out) { return eye_m_out(n, n, out); }
 
-at::Tensor trilIndices(int64_t row, int64_t col, int64_t offset, std::optional<at::ScalarType> dtype,
-                       std::optional<at::Layout> layout, std::optional<at::Device> device,
-                       std::optional<bool> pin_memory) {
+at::Tensor tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<at::ScalarType> dtype,
+                        std::optional<at::Layout> layout, std::optional<at::Device> device,
+                        std::optional<bool> pin_memory) {
     return triangle(row, col, offset, /*upper=*/false, dtype, layout, device);
 }
 
-at::Tensor triuIndices(int64_t row, int64_t col, int64_t offset, std::optional<at::ScalarType> dtype,
-                       std::optional<at::Layout> layout, std::optional<at::Device> device,
-                       std::optional<bool> pin_memory) {
+at::Tensor triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<at::ScalarType> dtype,
+                        std::optional<at::Layout> layout, std::optional<at::Device> device,
+                        std::optional<bool> pin_memory) {
     return triangle(row, col, offset, /*upper=*/true, dtype, layout, device);
 }
 

@@ -6,7 +6,7 @@
 
 namespace diopigen::backend::kernels {
 
-std::tuple<at::Tensor, at::Tensor> nativeDropout(const at::Tensor& input, double p, std::optional<bool> train) {
+std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, double p, std::optional<bool> train) {
     at::Tensor out = at::empty_like(input);
     at::Tensor mask = at::empty_like(input, input.options().dtype(at::kBool));
     if (!train.value_or(true)) {
@@ -20,7 +20,7 @@ std::tuple<at::Tensor, at::Tensor> nativeDropout(const at::Tensor& input, double
     return {out, mask};
 }
 
-at::Tensor nativeDropoutBackward(const at::Tensor& grad_output, const at::Tensor& mask, double scale) {
+at::Tensor native_dropout_backward(const at::Tensor& grad_output, const at::Tensor& mask, double scale) {
     return grad_output.mul(mask.to(grad_output.scalar_type()).mul(scale));
 }
 

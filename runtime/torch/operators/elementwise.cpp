@@ -31,15 +31,15 @@ void fill(at::Tensor& out, at::ScalarType type, const at::Tensor& self, Dtypes d
 
 constexpr Dtypes kTanh = kFloating | kInt8 | kInt16 | kInt32 | kInt64;
 
-void requireTanh(const at::Tensor& self) {
-    if (!isIn(kTanh, self.scalar_type())) {
-        fallBack("hardtanh of this dtype");
+void require_tanh(const at::Tensor& self) {
+    if (!is_in(kTanh, self.scalar_type())) {
+        fall_back("hardtanh of this dtype");
     }
 }
 
 // The iterator that shapes the result of a choice.
-at::TensorIterator shapeOfChoice(const at::Tensor& out, at::ScalarType type, const at::Tensor& condition,
-                                 const at::Tensor& self, const at::Tensor& other) {
+at::TensorIterator shape_of_choice(const at::Tensor& out, at::ScalarType type, const at::Tensor& condition,
+                                   const at::Tensor& self, const at::Tensor& other) {
     const at::Tensor& like = !condition.is_cpu() ? condition : !self.is_cpu() ? self : other;
     at::TensorIteratorConfig config;
     config.check_all_same_dtype(false).allow_cpu_scalars(true).set_check_mem_overlap(true).add_owned_output(out);
@@ -50,8 +50,8 @@ at::TensorIterator shapeOfChoice(const at::Tensor& out, at::ScalarType type, con
     return config.build();
 }
 
-void fillChoice(at::Tensor& out, at::ScalarType type, const at::Tensor& condition, const at::Tensor& self,
-                const at::Tensor& other) {
+void fill_choice(at::Tensor& out, at::ScalarType type, const at::Tensor& condition, const at::Tensor& self,
+                 const at::Tensor& other) {
     TORCH_CHECK(condition.scalar_type() == at::kBool || condition.scalar_type() == at::kByte,
                 "where expected condition to be a boolean tensor, but got a tensor with dtype ",
                 condition.scalar_type());
@@ -61,40 +61,41 @@ void fillChoice(at::Tensor& out, at::ScalarType type, const at::Tensor& conditio
 }
 
 // The shape of two tensors of one floating dtype together, for a result that is complex.
-void shapeComplex(at::Tensor& out, const at::Tensor& first, const at::Tensor& second) {
+void shape_complex(at::Tensor& out, const at::Tensor& first, const at::Tensor& second) {
     const at::ScalarType type = first.scalar_type();
-    if (!isIn(kFloat32 | kFloat64, type) || second.scalar_type() != type) {
-        fallBack("complex numbers of this dtype");
+    if (!is_in(kFloat32 | kFloat64, type) || second.scalar_type() != type) {
+        fall_back("complex numbers of this dtype");
     }
-    shapeOutput(out, at::infer_size(first.sizes(), second.sizes()), {}, first.options().dtype(at::toComplexType(type)));
+    shape_output(out, at::infer_size(first.sizes(), second.sizes()), {},
+                 first.options().dtype(at::toComplexType(type)));
 }
 
-void fillQuotient(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
+void fill_quotient(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
     Call call(out);
     Output written(out, type);
     call("diopiDiv", diopiDiv, written, Input(call, self, type, kNumber), Input(call, other, type), RoundModeFloor);
     written.finish();
 }
 
-void requireKnown(const at::Tensor& self) {
-    if (!isIn(kAnyDtype, self.scalar_type())) {
-        fallBackForDtype(self.scalar_type());
+void require_known(const at::Tensor& self) {
+    if (!is_in(kAnyDtype, self.scalar_type())) {
+        fall_back_for_dtype(self.scalar_type());
     }
 }
 
 }  // namespace
 
 at::Tensor& abs(const at::Tensor& self, at::Tensor& out) {
-    if (!isIn(kNumber, self.scalar_type())) {
-        fallBack("the magnitude of this dtype");
+    if (!is_in(kNumber, self.scalar_type())) {
+        fall_back("the magnitude of this dtype");
     }
-    const at::ScalarType type = shapeElementwise(out, {&self});
+    const at::ScalarType type = shape_elementwise(out, {&self});
     fill(out, type, self, kNumber, "diopiAbs", diopiAbs);
     return out;
 }
 
-at::Tensor& logicalXor(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    shapeElementwise(out, {&self, &other}, Promotion::boolean);
+at::Tensor& logical_xor(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+    shape_elementwise(out, {&self, &other}, Promotion::kBoolean);
     Call call(out);
     Output written(out, at::kBool);
     call("diopiNe", diopiNe, written, Input(call, self, at::kBool), Input(call, other, at::kBool));
@@ -103,47 +104,47 @@ at::Tensor& logicalXor(const at::Tensor& self, const at::Tensor& other, at::Tens
 }
 
 at::Tensor& hardtanh(const at::Tensor& self, const at::Scalar& min_val, const at::Scalar& max_val, at::Tensor& out) {
-    requireTanh(self);
-    const at::ScalarType type = shapeElementwise(out, {&self});
+    require_tanh(self);
+    const at::ScalarType type = shape_elementwise(out, {&self});
     const at::ScalarType computed = at::toOpMathType(type);
-    fill(out, type, self, kTanh, "diopiHardtanh", diopiHardtanh, Number(min_val, computed, Bound::lower),
-         Number(max_val, computed, Bound::upper));
+    fill(out, type, self, kTanh, "diopiHardtanh", diopiHardtanh, Number(min_val, computed, Bound::kLower),
+         Number(max_val, computed, Bound::kUpper));
     return out;
 }
 
-at::Tensor& conjPhysicalInplace(at::Tensor& self) {
+at::Tensor& conj_physical_inplace(at::Tensor& self) {
     return self.is_complex() ? at::conj_physical_out(self, self) : self;
 }
 
 at::Tensor& complex(const at::Tensor& real, const at::Tensor& imag, at::Tensor& out) {
-    shapeComplex(out, real, imag);
+    shape_complex(out, real, imag);
     Call call(out);
     call("diopiComplex", diopiComplex, Output(out), Input(call, real), Input(call, imag));
     return out;
 }
 
 at::Tensor& polar(const at::Tensor& abs, const at::Tensor& angle, at::Tensor& out) {
-    shapeComplex(out, abs, angle);
+    shape_complex(out, abs, angle);
     Call call(out);
     call("diopiPolar", diopiPolar, Output(out), Input(call, abs), Input(call, angle));
     return out;
 }
 
-at::Tensor& whereSelf(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+at::Tensor& where_self(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     const at::ScalarType type = at::result_type(self, other);
     TORCH_CHECK(!out.defined() || out.scalar_type() == type, "Expected out type to be ", type, " but got ",
                 out.scalar_type());
-    const at::TensorIterator shaped = shapeOfChoice(out, type, condition, self, other);
+    const at::TensorIterator shaped = shape_of_choice(out, type, condition, self, other);
     out = shaped.output();
-    fillChoice(out, type, condition, self, other);
+    fill_choice(out, type, condition, self, other);
     return out;
 }
 
-at::Tensor& mulInplaceScalar(at::Tensor& self, const at::Scalar& other) {
+at::Tensor& mul_inplace_scalar(at::Tensor& self, const at::Scalar& other) {
     return self.mul_(at::native::wrapped_scalar_tensor(other));
 }
 
-at::Tensor& maskedFillInplaceScalar(at::Tensor& self, const at::Tensor& mask, const at::Scalar& value) {
+at::Tensor& masked_fill_inplace_scalar(at::Tensor& self, const at::Tensor& mask, const at::Scalar& value) {
     TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_fill_ only supports boolean masks, but got mask with dtype ",
                 mask.scalar_type());
     at::assert_no_internal_overlap(self);
@@ -155,11 +156,11 @@ at::Tensor& maskedFillInplaceScalar(at::Tensor& self, const at::Tensor& mask, co
     return self;
 }
 
-at::Tensor& maskedFillInplaceTensor(at::Tensor& self, const at::Tensor& mask, const at::Tensor& value) {
+at::Tensor& masked_fill_inplace_tensor(at::Tensor& self, const at::Tensor& mask, const at::Tensor& value) {
     TORCH_CHECK(value.dim() == 0, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
                 value.dim(), " dimension(s).");
     if (value.is_cpu()) {
-        return maskedFillInplaceScalar(self, mask, value.item());
+        return masked_fill_inplace_scalar(self, mask, value.item());
     }
     TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_fill_ only supports boolean masks, but got mask with dtype ",
                 mask.scalar_type());
@@ -174,8 +175,8 @@ at::Tensor& maskedFillInplaceTensor(at::Tensor& self, const at::Tensor& mask, co
     return self;
 }
 
-at::Tensor& fillInplaceScalar(at::Tensor& self, const at::Scalar& value) {
-    requireKnown(self);
+at::Tensor& fill_inplace_scalar(at::Tensor& self, const at::Scalar& value) {
+    require_known(self);
     Call call(self);
     const Number number(value, self.scalar_type());
     if (self.numel() > 0) {  // engines fill empty tensors in each step, and a kernel may have no launch for these
@@ -184,32 +185,32 @@ at::Tensor& fillInplaceScalar(at::Tensor& self, const at::Scalar& value) {
     return self;
 }
 
-at::Tensor& fillInplaceTensor(at::Tensor& self, const at::Tensor& value) {
+at::Tensor& fill_inplace_tensor(at::Tensor& self, const at::Tensor& value) {
     TORCH_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
                 " dimensions.");
-    return value.is_cpu() ? fillInplaceScalar(self, value.item()) : self.copy_(value.expand_as(self));
+    return value.is_cpu() ? fill_inplace_scalar(self, value.item()) : self.copy_(value.expand_as(self));
 }
 
-at::Tensor& zeroInplace(at::Tensor& self) {
-    requireKnown(self);
+at::Tensor& zero_inplace(at::Tensor& self) {
+    require_known(self);
     Call call(self);
     call("diopiZeroInp", diopiZeroInp, Output(self));
     return self;
 }
 
-void powTensorScalar(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& exponent) {
+void pow_tensor_scalar(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& exponent) {
     const double power = exponent.isComplex() ? 0 : exponent.toDouble();
-    const bool takesRoots = at::isFloatingType(type) && type != at::kHalf;  // as the CPU has it
-    if ((takesRoots || at::isComplexType(type)) && power == 0.5) {
+    const bool takes_roots = at::isFloatingType(type) && type != at::kHalf;  // as the CPU has it
+    if ((takes_roots || at::isComplexType(type)) && power == 0.5) {
         at::sqrt_out(out, self);
         return;
     }
-    if (takesRoots && power == -0.5) {
+    if (takes_roots && power == -0.5) {
         at::rsqrt_out(out, self);
         return;
     }
     if (at::isIntegralType(type, /*includeBool=*/false)) {
-        requireFits(type, exponent);
+        require_fits(type, exponent);
     }
     Call call(out);
     Output written(out, type);
@@ -217,7 +218,7 @@ void powTensorScalar(at::Tensor& out, at::ScalarType type, const at::Tensor& sel
     written.finish();
 }
 
-at::Tensor remainderScalarTensor(const at::Scalar& self, const at::Tensor& other) {
+at::Tensor remainder_scalar_tensor(const at::Scalar& self, const at::Tensor& other) {
     const at::Tensor number = at::native::wrapped_scalar_tensor(self);
     const at::TensorIterator shaped = iterate({}, {&number, &other});
     at::Tensor out = shaped.output();
@@ -228,12 +229,12 @@ at::Tensor remainderScalarTensor(const at::Scalar& self, const at::Tensor& other
     return out;
 }
 
-at::Tensor rsubTensor(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
+at::Tensor rsub_tensor(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
     return other.sub(self, alpha);
 }
 
-at::Tensor& floorDivide(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-    fillQuotient(out, shapeElementwise(out, {&self, &other}), self, other);
+at::Tensor& floor_divide(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+    fill_quotient(out, shape_elementwise(out, {&self, &other}), self, other);
     return out;
 }
 

@@ -19,10 +19,10 @@ struct Range {
 };
 
 // Without bounds those of the numbers; one number gets an interval around it. In integers PyTorch cuts off the bounds.
-Range rangeOf(const at::Tensor& self, const at::Scalar& min, const at::Scalar& max) {
-    const bool isWhole = at::isIntegralType(self.scalar_type(), /*includeBool=*/false);
-    Range range{isWhole ? static_cast<double>(min.toLong()) : min.toDouble(),
-                isWhole ? static_cast<double>(max.toLong()) : max.toDouble()};
+Range range_of(const at::Tensor& self, const at::Scalar& min, const at::Scalar& max) {
+    const bool is_whole = at::isIntegralType(self.scalar_type(), /*includeBool=*/false);
+    Range range{is_whole ? static_cast<double>(min.toLong()) : min.toDouble(),
+                is_whole ? static_cast<double>(max.toLong()) : max.toDouble()};
     if (range.low == range.high && self.numel() != 0) {
         range = {self.min().item().toDouble(), self.max().item().toDouble()};
     }
@@ -59,20 +59,20 @@ at::Tensor intervals(const at::Tensor& numbers, int64_t bins, const Range& range
 
 at::Tensor& histc(const at::Tensor& self, int64_t bins, const at::Scalar& min, const at::Scalar& max, at::Tensor& out) {
     const at::ScalarType type = self.scalar_type();
-    if (!isIn(kFloat32 | kFloat64 | kInt8 | kUint8 | kInt16 | kInt32 | kInt64, type) || min.isComplex() ||
+    if (!is_in(kFloat32 | kFloat64 | kInt8 | kUint8 | kInt16 | kInt32 | kInt64, type) || min.isComplex() ||
         max.isComplex()) {
-        fallBack("PyTorch rejects this, or has a rule of its own for it");
+        fall_back("PyTorch rejects this, or has a rule of its own for it");
     }
     TORCH_CHECK(bins > 0, "bins must be > 0");
     TORCH_CHECK(!out.defined() || out.scalar_type() == type, "torch.histc: input tensor and hist tensor should have ",
                 "the same dtype, but got input ", type, " and hist ", out.defined() ? out.scalar_type() : type);
-    const Range range = rangeOf(self, min, max);
-    makeOrResize(out, {bins}, self.options());
+    const Range range = range_of(self, min, max);
+    make_or_resize(out, {bins}, self.options());
     // Numbers outside go to an interval of their own, which is cut off.
     const at::Tensor numbers = self.reshape({-1});
-    const at::Tensor isInside = numbers.ge(range.low).logical_and(numbers.le(range.high));
+    const at::Tensor is_inside = numbers.ge(range.low).logical_and(numbers.le(range.high));
     const at::Tensor selected =
-        intervals(numbers, bins, range).clamp_max(bins - 1).masked_fill(isInside.logical_not(), bins);
+        intervals(numbers, bins, range).clamp_max(bins - 1).masked_fill(is_inside.logical_not(), bins);
     c10::List<std::optional<at::Tensor>> indices;
     indices.push_back(selected.to(at::kLong));
     const at::Tensor counts = at::zeros({bins + 1}, self.options().dtype(at::kLong));

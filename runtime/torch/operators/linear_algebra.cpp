@@ -18,20 +18,20 @@ namespace {
 
 constexpr Dtypes kSolved = kFloat32 | kFloat64;
 
-void requireRows(const at::Tensor& first, const at::Tensor& second, double p) {
-    const bool sameBatch = first.dim() == second.dim() && first.dim() >= 2 && first.size(-1) == second.size(-1) &&
-                           first.sizes().slice(0, first.dim() - 2) == second.sizes().slice(0, first.dim() - 2);
-    if (!sameBatch || first.numel() == 0 || second.numel() == 0 || !(p >= 0)) {
-        fallBack("PyTorch has rules of its own for this");
+void require_rows(const at::Tensor& first, const at::Tensor& second, double p) {
+    const bool same_batch = first.dim() == second.dim() && first.dim() >= 2 && first.size(-1) == second.size(-1) &&
+                            first.sizes().slice(0, first.dim() - 2) == second.sizes().slice(0, first.dim() - 2);
+    if (!same_batch || first.numel() == 0 || second.numel() == 0 || !(p >= 0)) {
+        fall_back("PyTorch has rules of its own for this");
     }
 }
 
 // x of mat x = b, or of the transpose of mat.
 at::Tensor solved(const at::Tensor& mat, const at::Tensor& b, bool upper, bool transpose, bool ones) {
-    const bool isSystem = mat.dim() >= 2 && b.dim() >= 2 && mat.size(-1) == mat.size(-2) &&
-                          mat.size(-1) == b.size(-2) && mat.scalar_type() == b.scalar_type();
-    if (!isSystem || !isIn(kSolved, b.scalar_type())) {
-        fallBack("PyTorch rejects this");
+    const bool is_system = mat.dim() >= 2 && b.dim() >= 2 && mat.size(-1) == mat.size(-2) &&
+                           mat.size(-1) == b.size(-2) && mat.scalar_type() == b.scalar_type();
+    if (!is_system || !is_in(kSolved, b.scalar_type())) {
+        fall_back("PyTorch rejects this");
     }
     const at::DimVector batch(at::infer_size(mat.sizes().slice(0, mat.dim() - 2), b.sizes().slice(0, b.dim() - 2)));
     at::DimVector size = batch;
@@ -50,15 +50,15 @@ at::Tensor solved(const at::Tensor& mat, const at::Tensor& b, bool upper, bool t
 }
 
 // Factors of integers are whole numbers in the interface, and cut off by PyTorch.
-void requireWhole(const at::Tensor& like, const at::Scalar& beta, const at::Scalar& alpha) {
+void require_whole(const at::Tensor& like, const at::Scalar& beta, const at::Scalar& alpha) {
     if (!like.is_floating_point() && !(beta.isIntegral(true) && alpha.isIntegral(true))) {
-        fallBack("factors that are cut off");
+        fall_back("factors that are cut off");
     }
 }
 
 // The order of rows after the exchanges that `pivots` lists, or its inverse. Each exchange depends on those before, so
 // the host follows them.
-at::Tensor rowsOf(const at::Tensor& pivots, int64_t size, bool isInverse) {
+at::Tensor rows_of(const at::Tensor& pivots, int64_t size, bool is_inverse) {
     const at::Tensor exchanged = pivots.to(at::kCPU).contiguous();
     const int64_t count = pivots.size(-1);
     at::DimVector shape(pivots.sizes().slice(0, pivots.dim() - 1));
@@ -73,14 +73,14 @@ at::Tensor rowsOf(const at::Tensor& pivots, int64_t size, bool isInverse) {
             std::swap(order[row], order[other[row] - 1]);
         }
     }
-    return (isInverse ? at::argsort(rows, /*dim=*/int64_t{-1}, /*descending=*/false) : rows).to(pivots.device());
+    return (is_inverse ? at::argsort(rows, /*dim=*/int64_t{-1}, /*descending=*/false) : rows).to(pivots.device());
 }
 
 }  // namespace
 
-at::Tensor cdistForward(const at::Tensor& x1, const at::Tensor& x2, double p, std::optional<int64_t> compute_mode) {
-    requireRows(x1, x2, p);
-    requireSameDtype(x1, x2);
+at::Tensor cdist_forward(const at::Tensor& x1, const at::Tensor& x2, double p, std::optional<int64_t> compute_mode) {
+    require_rows(x1, x2, p);
+    require_same_dtype(x1, x2);
     at::DimVector size(x1.sizes().slice(0, x1.dim() - 1));
     size.push_back(x2.size(-2));
     Call call(x1);
@@ -91,9 +91,9 @@ at::Tensor cdistForward(const at::Tensor& x1, const at::Tensor& x2, double p, st
     return out;
 }
 
-at::Tensor cdistBackward(const at::Tensor& grad, const at::Tensor& x1, const at::Tensor& x2, double p,
-                         const at::Tensor& cdist) {
-    requireRows(x1, x2, p);
+at::Tensor cdist_backward(const at::Tensor& grad, const at::Tensor& x1, const at::Tensor& x2, double p,
+                          const at::Tensor& cdist) {
+    require_rows(x1, x2, p);
     Call call(x1);
     const Input first(call, x1, kFloat32 | kFloat64);
     const Input second(call, x2, x1.scalar_type());
@@ -106,7 +106,7 @@ at::Tensor cdistBackward(const at::Tensor& grad, const at::Tensor& x1, const at:
 at::Tensor dot(const at::Tensor& self, const at::Tensor& tensor) {
     if (self.dim() != 1 || tensor.dim() != 1 || self.scalar_type() != tensor.scalar_type() ||
         self.numel() != tensor.numel() || self.device() != tensor.device()) {
-        fallBack("PyTorch rejects this");
+        fall_back("PyTorch rejects this");
     }
     at::Tensor out = at::empty({}, self.options());
     Call call(self);
@@ -121,18 +121,18 @@ void addmv(at::Tensor& out, const at::Tensor& self, const at::Tensor& mat, const
     if (out.numel() == 0) {
         return;
     }
-    requireWhole(out, beta, alpha);
+    require_whole(out, beta, alpha);
     const at::Tensor added = self.expand(out.sizes()).unsqueeze(1);
     put(out, added.addmm(mat, vec.unsqueeze(1), beta, alpha).squeeze(1));
 }
 
 void baddbmm(at::Tensor& out, const at::Tensor& self, const at::Tensor& batch1, const at::Tensor& batch2,
              const at::Scalar& beta, const at::Scalar& alpha) {
-    requireWhole(out, beta, alpha);
-    requireSameDtype(batch1, self);
-    requireSameDtype(batch1, batch2);
-    requireFits(at::toOpMathType(out.scalar_type()), beta);
-    requireFits(at::toOpMathType(out.scalar_type()), alpha);
+    require_whole(out, beta, alpha);
+    require_same_dtype(batch1, self);
+    require_same_dtype(batch1, batch2);
+    require_fits(at::toOpMathType(out.scalar_type()), beta);
+    require_fits(at::toOpMathType(out.scalar_type()), alpha);
     Call call(out);
     Output written(out);
     const Input left(call, batch1, out.scalar_type(), kNumber | kComplex);
@@ -145,9 +145,9 @@ at::Tensor addbmm(const at::Tensor& self, const at::Tensor& batch1, const at::Te
                   const at::Scalar& alpha) {
     if (batch1.dim() != 3 || batch2.dim() != 3 || batch1.size(0) != batch2.size(0) ||
         batch1.size(2) != batch2.size(1)) {
-        fallBack("PyTorch rejects this");
+        fall_back("PyTorch rejects this");
     }
-    requireWhole(self, beta, alpha);
+    require_whole(self, beta, alpha);
     // The sum of products is the product of the concatenated matrices.
     const int64_t inner = batch1.size(0) * batch1.size(2);
     const at::Tensor left = batch1.transpose(0, 1).reshape({batch1.size(1), inner});
@@ -155,52 +155,52 @@ at::Tensor addbmm(const at::Tensor& self, const at::Tensor& batch1, const at::Te
     return self.expand({batch1.size(1), batch2.size(2)}).addmm(left, right, beta, alpha);
 }
 
-at::Tensor linalgSolveTriangular(const at::Tensor& self, const at::Tensor& B, bool upper, bool left,
-                                 bool unitriangular) {
+at::Tensor linalg_solve_triangular(const at::Tensor& self, const at::Tensor& B, bool upper, bool left,
+                                   bool unitriangular) {
     return left ? solved(self, B, upper, /*transpose=*/false, unitriangular)
                 : solved(self, B.mT(), upper, /*transpose=*/true, unitriangular).mT();
 }
 
 at::Tensor cholesky(const at::Tensor& self, bool upper) {
-    if (self.dim() < 2 || self.size(-1) != self.size(-2) || self.numel() == 0 || !isIn(kSolved, self.scalar_type())) {
-        fallBack("PyTorch rejects this, or has a rule of its own for it");
+    if (self.dim() < 2 || self.size(-1) != self.size(-2) || self.numel() == 0 || !is_in(kSolved, self.scalar_type())) {
+        fall_back("PyTorch rejects this, or has a rule of its own for it");
     }
     at::Tensor out = at::empty_like(self, at::MemoryFormat::Contiguous);
     at::Tensor info = at::empty(self.sizes().slice(0, self.dim() - 2), self.options().dtype(at::kInt));
     Call call(self);
     call("diopiCholesky", diopiCholesky, Output(out), Output(info), Input(call, self), upper, false);
     if (info.ne(0).any().item<bool>()) {
-        fallBack("PyTorch says which matrix is not positive definite");
+        fall_back("PyTorch says which matrix is not positive definite");
     }
     return out;
 }
 
-at::Tensor choleskySolveHelper(const at::Tensor& self, const at::Tensor& A, bool upper) {
+at::Tensor cholesky_solve_helper(const at::Tensor& self, const at::Tensor& A, bool upper) {
     const at::Tensor half = solved(A, self, upper, /*transpose=*/upper, false);
     return solved(A, half, upper, /*transpose=*/!upper, false);
 }
 
-at::Tensor choleskyInverse(const at::Tensor& self, bool upper) {
+at::Tensor cholesky_inverse(const at::Tensor& self, bool upper) {
     if (self.dim() < 2 || self.size(-1) != self.size(-2) || self.numel() == 0) {
-        fallBack("PyTorch rejects this, or has a rule of its own for it");
+        fall_back("PyTorch rejects this, or has a rule of its own for it");
     }
     if (self.diagonal(0, -2, -1).eq(0).any().item<bool>()) {
-        fallBack("PyTorch says which element of the diagonal is zero");
+        fall_back("PyTorch says which element of the diagonal is zero");
     }
     at::Tensor identity = at::empty(self.sizes(), self.options()).zero_();
     identity.diagonal(0, -2, -1).fill_(1);
-    return choleskySolveHelper(identity, self, upper);
+    return cholesky_solve_helper(identity, self, upper);
 }
 
 // The product of k reflections I - tau v v^T is I - V T V^T, where T is (I + diag(tau) U)^-1 diag(tau), and U the part
 // of V^T V above its diagonal (the compact WY form): no reflection waits for another one.
-at::Tensor linalgHouseholderProduct(const at::Tensor& input, const at::Tensor& tau) {
+at::Tensor linalg_householder_product(const at::Tensor& input, const at::Tensor& tau) {
     const int64_t columns = input.dim() < 2 ? 0 : input.size(-1);
-    const bool isProduct = input.dim() >= 2 && tau.dim() == input.dim() - 1 && input.size(-2) >= columns &&
-                           columns >= tau.size(-1) && input.scalar_type() == tau.scalar_type() &&
-                           input.sizes().slice(0, input.dim() - 2) == tau.sizes().slice(0, tau.dim() - 1);
-    if (!isProduct || !isIn(kSolved, input.scalar_type())) {
-        fallBack("PyTorch rejects this, or has a rule of its own for it");
+    const bool is_product = input.dim() >= 2 && tau.dim() == input.dim() - 1 && input.size(-2) >= columns &&
+                            columns >= tau.size(-1) && input.scalar_type() == tau.scalar_type() &&
+                            input.sizes().slice(0, input.dim() - 2) == tau.sizes().slice(0, tau.dim() - 1);
+    if (!is_product || !is_in(kSolved, input.scalar_type())) {
+        fall_back("PyTorch rejects this, or has a rule of its own for it");
     }
     at::Tensor out = at::empty(input.sizes(), input.options()).zero_();
     out.diagonal(0, -2, -1).fill_(1);
@@ -215,16 +215,17 @@ at::Tensor linalgHouseholderProduct(const at::Tensor& input, const at::Tensor& t
     return out.sub_(vectors.matmul(solved(coupled, first, /*upper=*/true, /*transpose=*/false, /*ones=*/true)));
 }
 
-void linalgLuSolve(at::Tensor& out, const at::Tensor& factors, const at::Tensor& pivots, const at::Tensor& B, bool left,
-                   bool adjoint) {
-    if (!isIn(kSolved, out.scalar_type())) {
-        fallBackForDtype(out.scalar_type());
+void linalg_lu_solve(at::Tensor& out, const at::Tensor& factors, const at::Tensor& pivots, const at::Tensor& B,
+                     bool left, bool adjoint) {
+    if (!is_in(kSolved, out.scalar_type())) {
+        fall_back_for_dtype(out.scalar_type());
     }
     if (out.numel() == 0) {
         return;
     }
     at::Tensor x = (left ? B : B.mT()).expand(left ? out.sizes() : out.mT().sizes());
-    const at::Tensor rows = rowsOf(pivots, factors.size(-1), /*isInverse=*/left == adjoint).unsqueeze(-1).expand_as(x);
+    const at::Tensor rows =
+        rows_of(pivots, factors.size(-1), /*is_inverse=*/left == adjoint).unsqueeze(-1).expand_as(x);
     if (left != adjoint) {
         x = solved(factors, x.gather(-2, rows), /*upper=*/false, /*transpose=*/false, /*ones=*/true);
         x = solved(factors, x, /*upper=*/true, /*transpose=*/false, /*ones=*/false);
@@ -235,7 +236,7 @@ void linalgLuSolve(at::Tensor& out, const at::Tensor& factors, const at::Tensor&
     put(out, left ? x : x.mT());
 }
 
-void linalgCross(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, int64_t dim) {
+void linalg_cross(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, int64_t dim) {
     TORCH_CHECK(self.scalar_type() == other.scalar_type(), "linalg.cross: expected scalar type ", self.scalar_type(),
                 " but found ", other.scalar_type());
     const at::Tensor first = self.expand(out.sizes());

@@ -16,26 +16,26 @@ namespace diopigen::backend::kernels {
 
 namespace {
 
-at::Tensor orNone(const MaybeTensor& tensor) { return tensor.value_or(at::Tensor()); }
+at::Tensor or_none(const MaybeTensor& tensor) { return tensor.value_or(at::Tensor()); }
 
 // The interface has one dtype for the input and its parameters: where they differ, the wider one.
 at::ScalarType common(const at::Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias = std::nullopt) {
     at::ScalarType type = input.scalar_type();
     for (const MaybeTensor* parameter : {&weight, &bias}) {
-        type = isDefined(*parameter) ? at::promoteTypes(type, (*parameter)->scalar_type()) : type;
+        type = is_defined(*parameter) ? at::promoteTypes(type, (*parameter)->scalar_type()) : type;
     }
     return type;
 }
 
 // As on the CPU: parameters have one dtype, the input's, or float32 for an input in half precision.
-at::ScalarType checkedCommon(const at::Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias) {
+at::ScalarType checked_common(const at::Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias) {
     const at::ScalarType type = common(input, weight, bias);
-    const bool mayBeFloat = at::isReducedFloatingType(input.scalar_type()) && type == at::kFloat;
+    const bool may_be_float = at::isReducedFloatingType(input.scalar_type()) && type == at::kFloat;
     for (const MaybeTensor* parameter : {&weight, &bias}) {
-        TORCH_CHECK(!isDefined(*parameter) || (*parameter)->scalar_type() == type,
+        TORCH_CHECK(!is_defined(*parameter) || (*parameter)->scalar_type() == type,
                     "mixed dtype: expected parameters of ", type, ", found ", (*parameter)->scalar_type());
     }
-    TORCH_CHECK(type == input.scalar_type() || mayBeFloat, "mixed dtype: expected an input of ", type, ", found ",
+    TORCH_CHECK(type == input.scalar_type() || may_be_float, "mixed dtype: expected an input of ", type, ", found ",
                 input.scalar_type());
     return type;
 }
@@ -51,14 +51,14 @@ at::TensorOptions statistics(const at::Tensor& input) {
     return input.options().dtype(at::toOpMathType(input.scalar_type()));
 }
 
-at::Tensor emptyLike(const at::Tensor& tensor) { return at::empty_like(tensor, at::MemoryFormat::Contiguous); }
+at::Tensor contiguous_like(const at::Tensor& tensor) { return at::empty_like(tensor, at::MemoryFormat::Contiguous); }
 
 // A gradient that may not be wanted: the temporary that a function of the interface writes, and its conversion.
 class Gradient {
   public:
-    Gradient(bool isRequested, const at::Tensor& like, at::ScalarType type) {
-        if (isRequested && like.defined()) {
-            tensor_ = emptyLike(like);
+    Gradient(bool is_requested, const at::Tensor& like, at::ScalarType type) {
+        if (is_requested && like.defined()) {
+            tensor_ = contiguous_like(like);
             output_.emplace(tensor_, type);
         }
     }
@@ -79,16 +79,16 @@ class Gradient {
 
 }  // namespace
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeLayerNorm(const at::Tensor& input,
-                                                               at::IntArrayRef normalized_shape,
-                                                               const MaybeTensor& weight, const MaybeTensor& bias,
-                                                               double eps) {
-    at::native::_check_layer_norm_inputs(input, normalized_shape, orNone(weight), orNone(bias));
-    at::Tensor out = emptyLike(input);
-    const std::vector<int64_t> sizesOfMean = outer(input, normalized_shape);
-    at::Tensor mean = at::empty(sizesOfMean, statistics(input));
-    at::Tensor deviation = at::empty(sizesOfMean, statistics(input));
-    const at::ScalarType type = checkedCommon(input, weight, bias);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> native_layer_norm(const at::Tensor& input,
+                                                                 at::IntArrayRef normalized_shape,
+                                                                 const MaybeTensor& weight, const MaybeTensor& bias,
+                                                                 double eps) {
+    at::native::_check_layer_norm_inputs(input, normalized_shape, or_none(weight), or_none(bias));
+    at::Tensor out = contiguous_like(input);
+    const std::vector<int64_t> sizes_of_mean = outer(input, normalized_shape);
+    at::Tensor mean = at::empty(sizes_of_mean, statistics(input));
+    at::Tensor deviation = at::empty(sizes_of_mean, statistics(input));
+    const at::ScalarType type = checked_common(input, weight, bias);
     Call call(input);
     Output written(out, type);
     call("diopiLayerNorm", diopiLayerNorm, written, Output(mean), Output(deviation),
@@ -98,39 +98,42 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeLayerNorm(const at::Tensor&
     return {std::move(out), std::move(mean), std::move(deviation)};
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeLayerNormBackward(
+std::tuple<at::Tensor, at::Tensor, at::Tensor> native_layer_norm_backward(
     const at::Tensor& grad_out, const at::Tensor& input, at::IntArrayRef normalized_shape, const at::Tensor& mean,
     const at::Tensor& rstd, const MaybeTensor& weight, const MaybeTensor& bias, std::array<bool, 3> output_mask) {
     const at::ScalarType type = common(input, weight, bias);
     Call call(input);
-    Gradient gradInput(true, input, type);
-    Gradient gradWeight(output_mask[1], orNone(weight), type);
-    Gradient gradBias(output_mask[2], orNone(bias), type);
+    Gradient grad_input(true, input, type);
+    Gradient grad_weight(output_mask[1], or_none(weight), type);
+    Gradient grad_bias(output_mask[2], or_none(bias), type);
     const at::ScalarType wide = at::toOpMathType(input.scalar_type());
-    call("diopiLayerNormBackward", diopiLayerNormBackward, gradInput, gradWeight, gradBias, Input(call, grad_out, type),
-         Input(call, input, type, kFloating), OptionalInput(call, weight, type), OptionalInput(call, bias, type),
-         Input(call, mean, wide), Input(call, rstd, wide), sizes(normalized_shape));
-    return {output_mask[0] ? gradInput.finish() : at::Tensor(), gradWeight.finish(), gradBias.finish()};
+    call("diopiLayerNormBackward", diopiLayerNormBackward, grad_input, grad_weight, grad_bias,
+         Input(call, grad_out, type), Input(call, input, type, kFloating), OptionalInput(call, weight, type),
+         OptionalInput(call, bias, type), Input(call, mean, wide), Input(call, rstd, wide), sizes(normalized_shape));
+    return {output_mask[0] ? grad_input.finish() : at::Tensor(), grad_weight.finish(), grad_bias.finish()};
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeGroupNorm(const at::Tensor& input, const MaybeTensor& weight,
-                                                               const MaybeTensor& bias, int64_t N, int64_t C,
-                                                               int64_t HxW, int64_t group, double eps) {
-    TORCH_CHECK(group > 0 && C % group == 0, "Expected number of channels in input to be divisible by num_groups, but ",
-                "got ", C, " channels and num_groups=", group);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> native_group_norm(const at::Tensor& input, const MaybeTensor& weight,
+                                                                 const MaybeTensor& bias, int64_t samples,
+                                                                 int64_t channels, int64_t pixels, int64_t group,
+                                                                 double eps) {
+    TORCH_CHECK(group > 0 && channels % group == 0,
+                "Expected number of channels in input to be divisible by num_groups, but ", "got ", channels,
+                " channels and num_groups=", group);
     for (const MaybeTensor* parameter : {&weight, &bias}) {
-        TORCH_CHECK(!isDefined(*parameter) || (*parameter)->sizes() == at::IntArrayRef({C}),
-                    "Expected weight and bias to be vectors of ", C, " channels, but got one of shape ",
+        TORCH_CHECK(!is_defined(*parameter) || (*parameter)->sizes() == at::IntArrayRef({channels}),
+                    "Expected weight and bias to be vectors of ", channels, " channels, but got one of shape ",
                     (*parameter)->sizes());
     }
-    TORCH_CHECK(input.numel() == N * C * HxW, "Expected an input of ", N, " x ", C, " x ", HxW, " elements");
-    if (input.dim() < 2 || input.size(0) != N || input.size(1) != C) {
-        fallBack("the interface reads samples and channels off the shape");
+    TORCH_CHECK(input.numel() == samples * channels * pixels, "Expected an input of ", samples, " x ", channels, " x ",
+                pixels, " elements");
+    if (input.dim() < 2 || input.size(0) != samples || input.size(1) != channels) {
+        fall_back("the interface reads samples and channels off the shape");
     }
     at::Tensor out = at::empty_like(input, input.suggest_memory_format());
-    at::Tensor mean = at::empty({N, group}, statistics(input));
-    at::Tensor deviation = at::empty({N, group}, statistics(input));
-    const at::ScalarType type = checkedCommon(input, weight, bias);
+    at::Tensor mean = at::empty({samples, group}, statistics(input));
+    at::Tensor deviation = at::empty({samples, group}, statistics(input));
+    const at::ScalarType type = checked_common(input, weight, bias);
     Call call(input);
     Output written(out, type);
     call("diopiGroupNorm", diopiGroupNorm, written, Output(mean), Output(deviation),
@@ -140,11 +143,12 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeGroupNorm(const at::Tensor&
     return {std::move(out), std::move(mean), std::move(deviation)};
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeGroupNormBackward(
+std::tuple<at::Tensor, at::Tensor, at::Tensor> native_group_norm_backward(
     const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& rstd,
-    const MaybeTensor& weight, int64_t N, int64_t C, int64_t /*HxW*/, int64_t group, std::array<bool, 3> output_mask) {
-    if (input.dim() < 2 || input.size(0) != N || input.size(1) != C) {
-        fallBack("the interface reads samples and channels off the shape");
+    const MaybeTensor& weight, int64_t samples, int64_t channels, int64_t /*pixels*/, int64_t group,
+    std::array<bool, 3> output_mask) {
+    if (input.dim() < 2 || input.size(0) != samples || input.size(1) != channels) {
+        fall_back("the interface reads samples and channels off the shape");
     }
     TORCH_CHECK(grad_out.scalar_type() == input.scalar_type(), "Expected a gradient of ", input.scalar_type(),
                 ", found ", grad_out.scalar_type());
@@ -156,25 +160,26 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> nativeGroupNormBackward(
     }
     Call call(input);
     const at::Tensor parameter =
-        isDefined(weight) ? *weight : at::empty({C}, input.options().memory_format(at::MemoryFormat::Contiguous));
-    Gradient gradInput(true, input, type);
-    Gradient gradWeight(output_mask[1], parameter, type);
-    Gradient gradBias(output_mask[2], parameter, type);
-    call("diopiGroupNormBackward", diopiGroupNormBackward, gradInput, gradWeight, gradBias, Input(call, grad_out, type),
-         Input(call, input, type, kFloating), OptionalInput(call, weight, type),
-         Input(call, mean.view({N, group}), wide), Input(call, rstd.view({N, group}), wide), group);
-    return {output_mask[0] ? gradInput.finish() : at::Tensor(), gradWeight.finish(), gradBias.finish()};
+        is_defined(weight) ? *weight
+                           : at::empty({channels}, input.options().memory_format(at::MemoryFormat::Contiguous));
+    Gradient grad_input(true, input, type);
+    Gradient grad_weight(output_mask[1], parameter, type);
+    Gradient grad_bias(output_mask[2], parameter, type);
+    call("diopiGroupNormBackward", diopiGroupNormBackward, grad_input, grad_weight, grad_bias,
+         Input(call, grad_out, type), Input(call, input, type, kFloating), OptionalInput(call, weight, type),
+         Input(call, mean.view({samples, group}), wide), Input(call, rstd.view({samples, group}), wide), group);
+    return {output_mask[0] ? grad_input.finish() : at::Tensor(), grad_weight.finish(), grad_bias.finish()};
 }
 
-std::tuple<at::Tensor, at::Tensor> fusedRmsNorm(const at::Tensor& input, at::IntArrayRef normalized_shape,
-                                                const MaybeTensor& weight, std::optional<double> eps) {
-    at::native::_check_rms_norm_inputs_symint(input, c10::fromIntArrayRefSlow(normalized_shape), orNone(weight));
-    at::Tensor out = emptyLike(input);
+std::tuple<at::Tensor, at::Tensor> fused_rms_norm(const at::Tensor& input, at::IntArrayRef normalized_shape,
+                                                  const MaybeTensor& weight, std::optional<double> eps) {
+    at::native::_check_rms_norm_inputs_symint(input, c10::fromIntArrayRefSlow(normalized_shape), or_none(weight));
+    at::Tensor out = contiguous_like(input);
     at::Tensor scale = at::empty(outer(input, normalized_shape), statistics(input));
     const at::ScalarType type = common(input, weight);
-    const bool isDouble = scale.scalar_type() == at::kDouble;
-    const double added = eps.value_or(isDouble ? std::numeric_limits<double>::epsilon()
-                                               : static_cast<double>(std::numeric_limits<float>::epsilon()));
+    const bool is_double = scale.scalar_type() == at::kDouble;
+    const double added = eps.value_or(is_double ? std::numeric_limits<double>::epsilon()
+                                                : static_cast<double>(std::numeric_limits<float>::epsilon()));
     Call call(input);
     Output written(out, type);
     call("diopiRMSNorm", diopiRMSNorm, written, Output(scale), Input(call, input, type, kFloating),
@@ -183,18 +188,18 @@ std::tuple<at::Tensor, at::Tensor> fusedRmsNorm(const at::Tensor& input, at::Int
     return {std::move(out), std::move(scale)};
 }
 
-std::tuple<at::Tensor, at::Tensor> fusedRmsNormBackward(const at::Tensor& grad_out, const at::Tensor& input,
-                                                        at::IntArrayRef normalized_shape, const at::Tensor& rstd,
-                                                        const MaybeTensor& weight, std::array<bool, 2> output_mask) {
+std::tuple<at::Tensor, at::Tensor> fused_rms_norm_backward(const at::Tensor& grad_out, const at::Tensor& input,
+                                                           at::IntArrayRef normalized_shape, const at::Tensor& rstd,
+                                                           const MaybeTensor& weight, std::array<bool, 2> output_mask) {
     const at::ScalarType type = common(input, weight);
     Call call(input);
-    Gradient gradInput(true, input, type);
-    Gradient gradWeight(output_mask[1], orNone(weight), type);
+    Gradient grad_input(true, input, type);
+    Gradient grad_weight(output_mask[1], or_none(weight), type);
     const OptionalInput none(call, std::nullopt);
-    call("diopiRMSNormBackward", diopiRMSNormBackward, gradInput, gradWeight, nullptr, Input(call, grad_out, type),
+    call("diopiRMSNormBackward", diopiRMSNormBackward, grad_input, grad_weight, nullptr, Input(call, grad_out, type),
          Input(call, input, type, kFloating), OptionalInput(call, weight, type), none,
          Input(call, rstd, at::toOpMathType(input.scalar_type())), sizes(normalized_shape), 0.0);
-    return {output_mask[0] ? gradInput.finish() : at::Tensor(), gradWeight.finish()};
+    return {output_mask[0] ? grad_input.finish() : at::Tensor(), grad_weight.finish()};
 }
 
 }  // namespace diopigen::backend::kernels

@@ -14,14 +14,14 @@ namespace diopigen::backend::kernels {
 namespace {
 
 // Returns whether the step is left out: the scaled gradients overflowed. Waits for the device.
-bool isSkipped(const MaybeTensor& foundInf) { return isDefined(foundInf) && foundInf->item<double>() != 0; }
+bool is_skipped(const MaybeTensor& found_inf) { return is_defined(found_inf) && found_inf->item<double>() != 0; }
 
 // Gradients come scaled, and stay unscaled, as PyTorch has it: after the step, so that one that is left to the CPU
 // finds them as they were.
 class Unscaled {
   public:
     Unscaled(at::TensorList gradients, const MaybeTensor& scale) : original_(gradients) {
-        if (isDefined(scale)) {
+        if (is_defined(scale)) {
             for (const at::Tensor& gradient : gradients) {
                 own_.push_back(gradient.div(*scale));
             }
@@ -40,7 +40,7 @@ class Unscaled {
 };
 
 // The functions of the interface have one length for all lists.
-void requireOneLength(at::TensorList parameters, std::initializer_list<at::TensorList> others) {
+void require_one_length(at::TensorList parameters, std::initializer_list<at::TensorList> others) {
     for (const at::TensorList& other : others) {
         TORCH_CHECK(other.size() == parameters.size(), "Expected lists of one length, but got ", parameters.size(),
                     " parameters and ", other.size(), " tensors in another list");
@@ -57,8 +57,8 @@ struct Adam {
     bool maximize;
 };
 
-void runAdam(at::TensorList parameters, at::TensorList gradients, at::TensorList means, at::TensorList squares,
-             at::TensorList largest, at::TensorList steps, const Adam& adam) {
+void run_adam(at::TensorList parameters, at::TensorList gradients, at::TensorList means, at::TensorList squares,
+              at::TensorList largest, at::TensorList steps, const Adam& adam) {
     if (parameters.empty()) {
         return;
     }
@@ -71,10 +71,10 @@ void runAdam(at::TensorList parameters, at::TensorList gradients, at::TensorList
 }
 
 // Adam is AdamW without decay; its own decay is part of the gradient.
-void runPlainAdam(at::TensorList parameters, at::TensorList gradients, at::TensorList means, at::TensorList squares,
-                  at::TensorList largest, at::TensorList steps, Adam adam) {
+void run_plain_adam(at::TensorList parameters, at::TensorList gradients, at::TensorList means, at::TensorList squares,
+                    at::TensorList largest, at::TensorList steps, Adam adam) {
     if (adam.decay == 0) {
-        runAdam(parameters, gradients, means, squares, largest, steps, adam);
+        run_adam(parameters, gradients, means, squares, largest, steps, adam);
         return;
     }
     std::vector<at::Tensor> decayed;
@@ -84,65 +84,65 @@ void runPlainAdam(at::TensorList parameters, at::TensorList gradients, at::Tenso
     }
     adam.decay = 0;
     adam.maximize = false;
-    runAdam(parameters, decayed, means, squares, largest, steps, adam);
+    run_adam(parameters, decayed, means, squares, largest, steps, adam);
 }
 
-double numberOf(const at::Tensor& rate) { return rate.item<double>(); }
+double number_of(const at::Tensor& rate) { return rate.item<double>(); }
 
 }  // namespace
 
-void fusedAdamInplace(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
-                      at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1, double beta2,
-                      double weight_decay, double eps, bool amsgrad, bool maximize, const MaybeTensor& grad_scale,
-                      const MaybeTensor& found_inf) {
-    requireOneLength(self, {grads, exp_avgs, exp_avg_sqs, amsgrad ? max_exp_avg_sqs : self, state_steps});
-    if (isSkipped(found_inf)) {
+void fused_adam_inplace(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
+                        at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1,
+                        double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
+                        const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
+    require_one_length(self, {grads, exp_avgs, exp_avg_sqs, amsgrad ? max_exp_avg_sqs : self, state_steps});
+    if (is_skipped(found_inf)) {
         return;
     }
     const Unscaled unscaled(grads, grad_scale);
-    runPlainAdam(self, unscaled.gradients(), exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps,
-                 {lr, beta1, beta2, weight_decay, eps, amsgrad, maximize});
+    run_plain_adam(self, unscaled.gradients(), exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps,
+                   {lr, beta1, beta2, weight_decay, eps, amsgrad, maximize});
     unscaled.keep();
 }
 
-void fusedAdamInplaceTensorLr(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs,
-                              at::TensorList exp_avg_sqs, at::TensorList max_exp_avg_sqs, at::TensorList state_steps,
-                              const at::Tensor& lr, double beta1, double beta2, double weight_decay, double eps,
-                              bool amsgrad, bool maximize, const MaybeTensor& grad_scale,
-                              const MaybeTensor& found_inf) {
-    fusedAdamInplace(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, numberOf(lr), beta1, beta2,
-                     weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
+void fused_adam_inplace_tensor_lr(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs,
+                                  at::TensorList exp_avg_sqs, at::TensorList max_exp_avg_sqs,
+                                  at::TensorList state_steps, const at::Tensor& lr, double beta1, double beta2,
+                                  double weight_decay, double eps, bool amsgrad, bool maximize,
+                                  const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
+    fused_adam_inplace(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, number_of(lr), beta1, beta2,
+                       weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
 }
 
-void fusedAdamwInplace(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
-                       at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1,
-                       double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
-                       const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
-    requireOneLength(self, {grads, exp_avgs, exp_avg_sqs, amsgrad ? max_exp_avg_sqs : self, state_steps});
-    if (isSkipped(found_inf)) {
+void fused_adamw_inplace(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs,
+                         at::TensorList max_exp_avg_sqs, at::TensorList state_steps, double lr, double beta1,
+                         double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
+                         const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
+    require_one_length(self, {grads, exp_avgs, exp_avg_sqs, amsgrad ? max_exp_avg_sqs : self, state_steps});
+    if (is_skipped(found_inf)) {
         return;
     }
     const Unscaled unscaled(grads, grad_scale);
-    runAdam(self, unscaled.gradients(), exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps,
-            {lr, beta1, beta2, weight_decay, eps, amsgrad, maximize});
+    run_adam(self, unscaled.gradients(), exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps,
+             {lr, beta1, beta2, weight_decay, eps, amsgrad, maximize});
     unscaled.keep();
 }
 
-void fusedAdamwInplaceTensorLr(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs,
-                               at::TensorList exp_avg_sqs, at::TensorList max_exp_avg_sqs, at::TensorList state_steps,
-                               const at::Tensor& lr, double beta1, double beta2, double weight_decay, double eps,
-                               bool amsgrad, bool maximize, const MaybeTensor& grad_scale,
-                               const MaybeTensor& found_inf) {
-    fusedAdamwInplace(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, numberOf(lr), beta1, beta2,
-                      weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
+void fused_adamw_inplace_tensor_lr(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs,
+                                   at::TensorList exp_avg_sqs, at::TensorList max_exp_avg_sqs,
+                                   at::TensorList state_steps, const at::Tensor& lr, double beta1, double beta2,
+                                   double weight_decay, double eps, bool amsgrad, bool maximize,
+                                   const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
+    fused_adamw_inplace(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, number_of(lr), beta1, beta2,
+                        weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
 }
 
-void fusedSgdInplace(at::TensorList self, at::TensorList grads, at::TensorList momentum_buffer_list,
-                     double weight_decay, double momentum, double lr, double dampening, bool nesterov, bool maximize,
-                     bool is_first_step, const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
-    const bool hasVelocity = momentum != 0;
-    requireOneLength(self, {grads, hasVelocity ? momentum_buffer_list : self});
-    if (isSkipped(found_inf) || self.empty()) {
+void fused_sgd_inplace(at::TensorList self, at::TensorList grads, at::TensorList momentum_buffer_list,
+                       double weight_decay, double momentum, double lr, double dampening, bool nesterov, bool maximize,
+                       bool is_first_step, const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
+    const bool has_velocity = momentum != 0;
+    require_one_length(self, {grads, has_velocity ? momentum_buffer_list : self});
+    if (is_skipped(found_inf) || self.empty()) {
         return;
     }
     const Unscaled unscaled(grads, grad_scale);
@@ -155,9 +155,9 @@ void fusedSgdInplace(at::TensorList self, at::TensorList grads, at::TensorList m
         // Of a first step the interface takes the gradient for the velocity, and does not hand it out.
         at::Tensor first;
         diopiTensorHandle_t velocity = nullptr;
-        if (hasVelocity && is_first_step) {
+        if (has_velocity && is_first_step) {
             first = weight_decay == 0 ? gradient : at::add(gradient, parameter, weight_decay);
-        } else if (hasVelocity) {
+        } else if (has_velocity) {
             velocity = handle(const_cast<at::Tensor&>(momentum_buffer_list[i]));
         }
         Call call(parameter);
@@ -171,19 +171,19 @@ void fusedSgdInplace(at::TensorList self, at::TensorList grads, at::TensorList m
     unscaled.keep();
 }
 
-void fusedSgdInplaceTensorLr(at::TensorList self, at::TensorList grads, at::TensorList momentum_buffer_list,
-                             double weight_decay, double momentum, const at::Tensor& lr, double dampening,
-                             bool nesterov, bool maximize, bool is_first_step, const MaybeTensor& grad_scale,
-                             const MaybeTensor& found_inf) {
-    fusedSgdInplace(self, grads, momentum_buffer_list, weight_decay, momentum, numberOf(lr), dampening, nesterov,
-                    maximize, is_first_step, grad_scale, found_inf);
+void fused_sgd_inplace_tensor_lr(at::TensorList self, at::TensorList grads, at::TensorList momentum_buffer_list,
+                                 double weight_decay, double momentum, const at::Tensor& lr, double dampening,
+                                 bool nesterov, bool maximize, bool is_first_step, const MaybeTensor& grad_scale,
+                                 const MaybeTensor& found_inf) {
+    fused_sgd_inplace(self, grads, momentum_buffer_list, weight_decay, momentum, number_of(lr), dampening, nesterov,
+                      maximize, is_first_step, grad_scale, found_inf);
 }
 
-void fusedAdagradInplace(at::TensorList self, at::TensorList grads, at::TensorList state_sums,
-                         at::TensorList state_steps, double lr, double lr_decay, double weight_decay, double eps,
-                         bool maximize, const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
-    requireOneLength(self, {grads, state_sums, state_steps});
-    if (isSkipped(found_inf)) {
+void fused_adagrad_inplace(at::TensorList self, at::TensorList grads, at::TensorList state_sums,
+                           at::TensorList state_steps, double lr, double lr_decay, double weight_decay, double eps,
+                           bool maximize, const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
+    require_one_length(self, {grads, state_sums, state_steps});
+    if (is_skipped(found_inf)) {
         return;
     }
     const Unscaled unscaled(grads, grad_scale);
@@ -205,16 +205,16 @@ void fusedAdagradInplace(at::TensorList self, at::TensorList grads, at::TensorLi
     unscaled.keep();
 }
 
-void fusedAdagradInplaceTensorLr(at::TensorList self, at::TensorList grads, at::TensorList state_sums,
-                                 at::TensorList state_steps, const at::Tensor& lr, double lr_decay, double weight_decay,
-                                 double eps, bool maximize, const MaybeTensor& grad_scale,
-                                 const MaybeTensor& found_inf) {
-    fusedAdagradInplace(self, grads, state_sums, state_steps, numberOf(lr), lr_decay, weight_decay, eps, maximize,
-                        grad_scale, found_inf);
+void fused_adagrad_inplace_tensor_lr(at::TensorList self, at::TensorList grads, at::TensorList state_sums,
+                                     at::TensorList state_steps, const at::Tensor& lr, double lr_decay,
+                                     double weight_decay, double eps, bool maximize, const MaybeTensor& grad_scale,
+                                     const MaybeTensor& found_inf) {
+    fused_adagrad_inplace(self, grads, state_sums, state_steps, number_of(lr), lr_decay, weight_decay, eps, maximize,
+                          grad_scale, found_inf);
 }
 
-void ampForeachNonFiniteCheckAndUnscaleInplace(at::TensorList self, at::Tensor& found_inf,
-                                               const at::Tensor& inv_scale) {
+void amp_foreach_non_finite_check_and_unscale_inplace(at::TensorList self, at::Tensor& found_inf,
+                                                      const at::Tensor& inv_scale) {
     if (self.empty()) {
         return;
     }
@@ -224,8 +224,8 @@ void ampForeachNonFiniteCheckAndUnscaleInplace(at::TensorList self, at::Tensor& 
          gradients.size(), Output(found_inf), Input(call, inv_scale, kFloat32));
 }
 
-at::Tensor& ampUpdateScaleInplace(at::Tensor& self, at::Tensor& growth_tracker, const at::Tensor& found_inf,
-                                  double scale_growth_factor, double scale_backoff_factor, int64_t growth_interval) {
+at::Tensor& amp_update_scale_inplace(at::Tensor& self, at::Tensor& growth_tracker, const at::Tensor& found_inf,
+                                     double scale_growth_factor, double scale_backoff_factor, int64_t growth_interval) {
     Call call(self);
     call("diopiAmpUpdateScaleInp", diopiAmpUpdateScaleInp, Output(self), Output(growth_tracker),
          Input(call, found_inf, kFloat32), scale_growth_factor, scale_backoff_factor, growth_interval);

@@ -19,8 +19,9 @@ namespace {
 // ---- Adaptive means
 // --------------------------------------------------------------------------------------------------
 
-std::vector<int64_t> adaptiveSizes(const char* name, const at::Tensor& self, at::IntArrayRef outputSize, int64_t rank) {
-    TORCH_CHECK(static_cast<int64_t>(outputSize.size()) == rank, name, ": output_size must be ", rank);
+std::vector<int64_t> adaptive_sizes(const char* name, const at::Tensor& self, at::IntArrayRef output_size,
+                                    int64_t rank) {
+    TORCH_CHECK(static_cast<int64_t>(output_size.size()) == rank, name, ": output_size must be ", rank);
     TORCH_CHECK(self.dim() == rank + 1 || self.dim() == rank + 2, name, "(): Expected ", rank + 1, "D or ", rank + 2,
                 "D tensor, but got ", self.sizes());
     for (int64_t i = 1; i <= rank; ++i) {
@@ -28,38 +29,39 @@ std::vector<int64_t> adaptiveSizes(const char* name, const at::Tensor& self, at:
                     "input has sizes ", self.sizes(), " with dimension ", self.dim() - i, " being empty");
     }
     std::vector<int64_t> sizes = self.sizes().vec();
-    std::copy(outputSize.begin(), outputSize.end(), sizes.end() - rank);
+    std::copy(output_size.begin(), output_size.end(), sizes.end() - rank);
     return sizes;
 }
 
-void runAdaptive(at::Tensor& out, const at::Tensor& self, at::IntArrayRef outputSize) {
+void run_adaptive(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size) {
     Call call(self);
     Output written(out, self.scalar_type());
-    const bool isPlane = outputSize.size() == 2;
-    call(isPlane ? "diopiAdaptiveAvgPool2d" : "diopiAdaptiveAvgPool3d",
-         isPlane ? diopiAdaptiveAvgPool2d : diopiAdaptiveAvgPool3d, written, Input(call, self, kFloating),
-         sizes(outputSize));
+    const bool is_plane = output_size.size() == 2;
+    call(is_plane ? "diopiAdaptiveAvgPool2d" : "diopiAdaptiveAvgPool3d",
+         is_plane ? diopiAdaptiveAvgPool2d : diopiAdaptiveAvgPool3d, written, Input(call, self, kFloating),
+         sizes(output_size));
     written.finish();
 }
 
-at::Tensor& adaptive(const char* name, const at::Tensor& self, at::IntArrayRef outputSize, int64_t rank,
+at::Tensor& adaptive(const char* name, const at::Tensor& self, at::IntArrayRef output_size, int64_t rank,
                      at::Tensor& out) {
-    const std::vector<int64_t> outputSizes = adaptiveSizes(name, self, outputSize, rank);
+    const std::vector<int64_t> output_sizes = adaptive_sizes(name, self, output_size, rank);
     const auto options = self.options().memory_format(self.dim() == rank + 2 ? self.suggest_memory_format()
                                                                              : at::MemoryFormat::Contiguous);
-    makeOrShape(out, outputSizes, options);
-    runAdaptive(out, self, outputSize);
+    make_or_shape(out, output_sizes, options);
+    run_adaptive(out, self, output_size);
     return out;
 }
 
-void runAdaptiveBackward(at::Tensor& gradInput, const at::Tensor& gradOutput, const at::Tensor& self, bool isPlane) {
+void run_adaptive_backward(at::Tensor& grad_input, const at::Tensor& gradOutput, const at::Tensor& self,
+                           bool is_plane) {
     at::native::adaptive_pool_empty_output_check(gradOutput, "adaptive_avg_pool_backward");
     TORCH_CHECK(gradOutput.scalar_type() == self.scalar_type(), "expected dtype ", self.scalar_type(),
                 " for `grad_output` but got dtype ", gradOutput.scalar_type());
     Call call(self);
-    Output written(gradInput, self.scalar_type());
-    call(isPlane ? "diopiAdaptiveAvgPool2dBackward" : "diopiAdaptiveAvgPool3dBackward",
-         isPlane ? diopiAdaptiveAvgPool2dBackward : diopiAdaptiveAvgPool3dBackward, written,
+    Output written(grad_input, self.scalar_type());
+    call(is_plane ? "diopiAdaptiveAvgPool2dBackward" : "diopiAdaptiveAvgPool3dBackward",
+         is_plane ? diopiAdaptiveAvgPool2dBackward : diopiAdaptiveAvgPool3dBackward, written,
          Input(call, gradOutput, self.scalar_type()), Input(call, self, kFloating));
     written.finish();
 }
@@ -86,7 +88,7 @@ struct Window {
           dilation(triple("dilation", dilation)),
           ceil(ceil) {}
 
-    std::vector<int64_t> outputSizes(const at::Tensor& self) const {
+    std::vector<int64_t> output_sizes(const at::Tensor& self) const {
         TORCH_CHECK(self.dim() == 4 || self.dim() == 5,
                     "max_pool3d: Expected 4D or 5D tensor for input, but got: ", self.sizes());
         std::vector<int64_t> sizes = self.sizes().vec();
@@ -113,7 +115,7 @@ struct Window {
     bool ceil;
 };
 
-void runMaxPool(at::Tensor& out, at::Tensor& indices, const at::Tensor& self, const Window& window) {
+void run_max_pool(at::Tensor& out, at::Tensor& indices, const at::Tensor& self, const Window& window) {
     Call call(self);
     Output written(out, self.scalar_type());
     Output positions(indices, at::kLong);
@@ -123,11 +125,11 @@ void runMaxPool(at::Tensor& out, at::Tensor& indices, const at::Tensor& self, co
     positions.finish();
 }
 
-void runMaxPoolBackward(at::Tensor& gradInput, const at::Tensor& gradOutput, const at::Tensor& self,
-                        const Window& window, const at::Tensor& indices) {
+void run_max_pool_backward(at::Tensor& grad_input, const at::Tensor& gradOutput, const at::Tensor& self,
+                           const Window& window, const at::Tensor& indices) {
     const at::ScalarType type = self.scalar_type();
     Call call(self);
-    Output written(gradInput, type);
+    Output written(grad_input, type);
     call("diopiMaxPool3dBackward", diopiMaxPool3dBackward, written, Input(call, gradOutput, type),
          Input(call, self, kFloating), three(window.kernel), three(window.stride), three(window.padding),
          three(window.dilation), window.ceil, Input(call, indices));
@@ -136,46 +138,47 @@ void runMaxPoolBackward(at::Tensor& gradInput, const at::Tensor& gradOutput, con
 
 }  // namespace
 
-at::Tensor& adaptiveAvgPool2d(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out) {
+at::Tensor& adaptive_avg_pool2d(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out) {
     return adaptive("adaptive_avg_pool2d", self, output_size, 2, out);
 }
 
-at::Tensor adaptiveAvgPool2dBackward(const at::Tensor& grad_output, const at::Tensor& self) {
-    at::Tensor gradInput = at::empty_like(self, self.suggest_memory_format());
-    runAdaptiveBackward(gradInput, grad_output, self, /*isPlane=*/true);
-    return gradInput;
-}
-
-at::Tensor& adaptiveAvgPool3d(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out) {
-    return adaptive("adaptive_avg_pool3d", self, output_size, 3, out);
-}
-
-at::Tensor& adaptiveAvgPool3dBackward(const at::Tensor& grad_output, const at::Tensor& self, at::Tensor& grad_input) {
-    makeOrResize(grad_input, self.sizes(), self.options().memory_format(self.suggest_memory_format()));
-    runAdaptiveBackward(grad_input, grad_output, self, /*isPlane=*/false);
+at::Tensor adaptive_avg_pool2d_backward(const at::Tensor& grad_output, const at::Tensor& self) {
+    at::Tensor grad_input = at::empty_like(self, self.suggest_memory_format());
+    run_adaptive_backward(grad_input, grad_output, self, /*is_plane=*/true);
     return grad_input;
 }
 
-std::tuple<at::Tensor&, at::Tensor&> maxPool3dWithIndices(const at::Tensor& self, at::IntArrayRef kernel_size,
-                                                          at::IntArrayRef stride, at::IntArrayRef padding,
-                                                          at::IntArrayRef dilation, bool ceil_mode, at::Tensor& out,
-                                                          at::Tensor& indices) {
+at::Tensor& adaptive_avg_pool3d(const at::Tensor& self, at::IntArrayRef output_size, at::Tensor& out) {
+    return adaptive("adaptive_avg_pool3d", self, output_size, 3, out);
+}
+
+at::Tensor& adaptive_avg_pool3d_backward(const at::Tensor& grad_output, const at::Tensor& self,
+                                         at::Tensor& grad_input) {
+    make_or_resize(grad_input, self.sizes(), self.options().memory_format(self.suggest_memory_format()));
+    run_adaptive_backward(grad_input, grad_output, self, /*is_plane=*/false);
+    return grad_input;
+}
+
+std::tuple<at::Tensor&, at::Tensor&> max_pool3d_with_indices(const at::Tensor& self, at::IntArrayRef kernel_size,
+                                                             at::IntArrayRef stride, at::IntArrayRef padding,
+                                                             at::IntArrayRef dilation, bool ceil_mode, at::Tensor& out,
+                                                             at::Tensor& indices) {
     const Window window(kernel_size, stride, padding, dilation, ceil_mode);
-    const std::vector<int64_t> outputSizes = window.outputSizes(self);
+    const std::vector<int64_t> output_sizes = window.output_sizes(self);
     const auto options = self.options().memory_format(self.suggest_memory_format());
-    makeOrResize(out, outputSizes, options);
-    makeOrResize(indices, outputSizes, options.dtype(at::kLong));
-    runMaxPool(out, indices, self, window);
+    make_or_resize(out, output_sizes, options);
+    make_or_resize(indices, output_sizes, options.dtype(at::kLong));
+    run_max_pool(out, indices, self, window);
     return {out, indices};
 }
 
-at::Tensor& maxPool3dWithIndicesBackward(const at::Tensor& grad_output, const at::Tensor& self,
-                                         at::IntArrayRef kernel_size, at::IntArrayRef stride, at::IntArrayRef padding,
-                                         at::IntArrayRef dilation, bool ceil_mode, const at::Tensor& indices,
-                                         at::Tensor& grad_input) {
-    makeOrResize(grad_input, self.sizes(), self.options().memory_format(self.suggest_memory_format()));
-    runMaxPoolBackward(grad_input, grad_output, self, Window(kernel_size, stride, padding, dilation, ceil_mode),
-                       indices);
+at::Tensor& max_pool3d_with_indices_backward(const at::Tensor& grad_output, const at::Tensor& self,
+                                             at::IntArrayRef kernel_size, at::IntArrayRef stride,
+                                             at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode,
+                                             const at::Tensor& indices, at::Tensor& grad_input) {
+    make_or_resize(grad_input, self.sizes(), self.options().memory_format(self.suggest_memory_format()));
+    run_max_pool_backward(grad_input, grad_output, self, Window(kernel_size, stride, padding, dilation, ceil_mode),
+                          indices);
     return grad_input;
 }
 

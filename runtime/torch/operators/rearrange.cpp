@@ -12,10 +12,10 @@ namespace diopigen::backend::kernels {
 
 namespace {
 
-bool isPair(at::IntArrayRef array) { return array.size() == 2; }
+bool is_pair(at::IntArrayRef array) { return array.size() == 2; }
 
 // The sizes of the columns of images, or of the images that columns form, after `batch` leading dimensions.
-at::DimVector withBatch(const at::Tensor& self, int64_t rank, std::initializer_list<int64_t> rest) {
+at::DimVector with_batch(const at::Tensor& self, int64_t rank, std::initializer_list<int64_t> rest) {
     at::DimVector size;
     if (self.dim() == rank) {
         size.push_back(self.size(0));
@@ -61,8 +61,8 @@ at::Tensor roll(const at::Tensor& self, at::IntArrayRef shifts, at::IntArrayRef 
 
 at::Tensor& im2col(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef dilation,
                    at::IntArrayRef padding, at::IntArrayRef stride, at::Tensor& out) {
-    if (!isPair(kernel_size) || !isPair(dilation) || !isPair(padding) || !isPair(stride)) {
-        fallBack("PyTorch rejects this");
+    if (!is_pair(kernel_size) || !is_pair(dilation) || !is_pair(padding) || !is_pair(stride)) {
+        fall_back("PyTorch rejects this");
     }
     at::native::im2col_shape_check(self, at::Tensor(), kernel_size[0], kernel_size[1], dilation[0], dilation[1],
                                    padding[0], padding[1], stride[0], stride[1]);
@@ -70,7 +70,7 @@ at::Tensor& im2col(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntA
                           windows(self.size(-1), kernel_size[1], dilation[1], padding[1], stride[1]);
     Call call(self);
     const Input images(call, self, kFloating | kComplex | kBool);
-    makeOrResize(out, withBatch(self, 4, {self.size(-3) * kernel_size[0] * kernel_size[1], count}), self.options());
+    make_or_resize(out, with_batch(self, 4, {self.size(-3) * kernel_size[0] * kernel_size[1], count}), self.options());
     call("diopiIm2Col", diopiIm2Col, Output(out), images, sizes(kernel_size), sizes(dilation), sizes(padding),
          sizes(stride));
     return out;
@@ -78,27 +78,27 @@ at::Tensor& im2col(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntA
 
 at::Tensor& col2im(const at::Tensor& self, at::IntArrayRef output_size, at::IntArrayRef kernel_size,
                    at::IntArrayRef dilation, at::IntArrayRef padding, at::IntArrayRef stride, at::Tensor& out) {
-    if (!isPair(output_size) || !isPair(kernel_size) || !isPair(dilation) || !isPair(padding) || !isPair(stride)) {
-        fallBack("PyTorch rejects this");
+    if (!is_pair(output_size) || !is_pair(kernel_size) || !is_pair(dilation) || !is_pair(padding) || !is_pair(stride)) {
+        fall_back("PyTorch rejects this");
     }
     at::native::col2im_shape_check(self, at::Tensor(), output_size[0], output_size[1], kernel_size[0], kernel_size[1],
                                    dilation[0], dilation[1], padding[0], padding[1], stride[0], stride[1]);
     Call call(self);
     const Input columns(call, self, kFloating | kComplex);
     const int64_t channels = self.size(-2) / (kernel_size[0] * kernel_size[1]);
-    makeOrResize(out, withBatch(self, 3, {channels, output_size[0], output_size[1]}), self.options());
+    make_or_resize(out, with_batch(self, 3, {channels, output_size[0], output_size[1]}), self.options());
     call("diopiCol2Im", diopiCol2Im, Output(out), columns, sizes(output_size), sizes(kernel_size), sizes(dilation),
          sizes(padding), sizes(stride));
     return out;
 }
 
-at::Tensor unfoldBackward(const at::Tensor& grad_in, at::IntArrayRef input_sizes, int64_t dim, int64_t size,
-                          int64_t step) {
+at::Tensor unfold_backward(const at::Tensor& grad_in, at::IntArrayRef input_sizes, int64_t dim, int64_t size,
+                           int64_t step) {
     Call call(grad_in);
     const Input gradient(call, grad_in, kFloating | kComplex);
     at::Tensor out = at::empty(input_sizes, grad_in.options());
     if (input_sizes.empty()) {
-        fallBack("a tensor without dimensions");
+        fall_back("a tensor without dimensions");
     }
     call("diopiUnfoldBackward", diopiUnfoldBackward, Output(out), gradient, sizes(input_sizes), dim, size, step);
     return out;

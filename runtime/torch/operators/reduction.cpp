@@ -28,11 +28,11 @@ at::DimVector dimensions(const at::Tensor& self, at::OptionalIntArrayRef dim) {
     return all;
 }
 
-at::DimVector reducedSize(const at::Tensor& self, const at::DimVector& dims, bool keepdim) {
+at::DimVector reduced_size(const at::Tensor& self, const at::DimVector& dims, bool keepdim) {
     at::DimVector size;
     for (int64_t i = 0; i < self.dim(); ++i) {
-        const bool isReduced = std::find(dims.begin(), dims.end(), i) != dims.end();
-        if (!isReduced) {
+        const bool is_reduced = std::find(dims.begin(), dims.end(), i) != dims.end();
+        if (!is_reduced) {
             size.push_back(self.size(i));
         } else if (keepdim) {
             size.push_back(1);
@@ -47,9 +47,9 @@ at::ScalarType summed(const at::Tensor& self, std::optional<at::ScalarType> type
 
 // The smallest or largest element of a whole tensor.
 template <typename Function>
-void writeExtreme(at::Tensor& out, const at::Tensor& self, const char* name, Function function) {
+void write_extreme(at::Tensor& out, const at::Tensor& self, const char* name, Function function) {
     if (self.numel() == 0) {
-        fallBack("PyTorch rejects this");
+        fall_back("PyTorch rejects this");
     }
     Call call(self);
     call(name, function, Output(out), Input(call, self, kNumber | kBool));
@@ -58,32 +58,32 @@ void writeExtreme(at::Tensor& out, const at::Tensor& self, const char* name, Fun
 template <typename Function>
 at::Tensor extreme(const at::Tensor& self, const char* name, Function function) {
     at::Tensor out = at::empty({}, self.options());
-    writeExtreme(out, self, name, function);
+    write_extreme(out, self, name, function);
     return out;
 }
 
 template <typename Function>
-at::Tensor& extremeOut(const at::Tensor& self, at::Tensor& out, const char* name, Function function) {
+at::Tensor& extreme_out(const at::Tensor& self, at::Tensor& out, const char* name, Function function) {
     TORCH_CHECK(!out.defined() || self.scalar_type() == out.scalar_type(), "Expected out tensor to have dtype ",
                 self.scalar_type(), ", but got ", out.scalar_type(), " instead");
-    makeOrResize(out, {}, self.options());
-    writeExtreme(out, self, name, function);
+    make_or_resize(out, {}, self.options());
+    write_extreme(out, self, name, function);
     return out;
 }
 
-void requireDeviation(const at::Tensor& self) {
-    if (!isIn(kFloating, self.scalar_type()) || self.numel() == 0) {
-        fallBack("a deviation of this dtype, or of nothing");
+void require_deviation(const at::Tensor& self) {
+    if (!is_in(kFloating, self.scalar_type()) || self.numel() == 0) {
+        fall_back("a deviation of this dtype, or of nothing");
     }
 }
 
 // The standard deviation in the dtype to compute in.
 at::Tensor deviation(const char* name, const at::Tensor& self, at::OptionalIntArrayRef dim,
                      const std::optional<at::Scalar>& correction, bool keepdim) {
-    requireDeviation(self);
+    require_deviation(self);
     const at::DimVector dims = dimensions(self, dim);
     const at::ScalarType type = wide(self.scalar_type());
-    at::Tensor out = at::empty(reducedSize(self, dims, keepdim), self.options().dtype(type));
+    at::Tensor out = at::empty(reduced_size(self, dims, keepdim), self.options().dtype(type));
     const double subtracted = correction.value_or(1).toDouble();
     if (static_cast<double>(self.numel()) <= subtracted * static_cast<double>(out.numel())) {
         TORCH_WARN(
@@ -98,9 +98,9 @@ at::Tensor deviation(const char* name, const at::Tensor& self, at::OptionalIntAr
 
 }  // namespace
 
-at::Tensor& max(const at::Tensor& self, at::Tensor& out) { return extremeOut(self, out, "diopiMaxAll", diopiMaxAll); }
+at::Tensor& max(const at::Tensor& self, at::Tensor& out) { return extreme_out(self, out, "diopiMaxAll", diopiMaxAll); }
 
-at::Tensor& min(const at::Tensor& self, at::Tensor& out) { return extremeOut(self, out, "diopiMinAll", diopiMinAll); }
+at::Tensor& min(const at::Tensor& self, at::Tensor& out) { return extreme_out(self, out, "diopiMinAll", diopiMinAll); }
 
 void amin(at::Tensor& out, const at::Tensor& self, at::IntArrayRef dim, bool keepdim) {
     if (out.numel() == 0 || self.numel() == 0) {
@@ -139,9 +139,9 @@ void aminmax(at::Tensor& min, at::Tensor& max, const at::Tensor& self, std::opti
     put(max, (dim.has_value() && self.dim() > 0 ? self.amax(*dim, keepdim) : self.max()).reshape(max.sizes()));
 }
 
-std::tuple<at::Tensor, at::Tensor> aminmaxAll(const at::Tensor& self) { return {self.min(), self.max()}; }
+std::tuple<at::Tensor, at::Tensor> aminmax_all(const at::Tensor& self) { return {self.min(), self.max()}; }
 
-std::tuple<at::Tensor, at::Tensor> aminmaxDim(const at::Tensor& self, int64_t dim, bool keepdim) {
+std::tuple<at::Tensor, at::Tensor> aminmax_dim(const at::Tensor& self, int64_t dim, bool keepdim) {
     return {self.amin(dim, keepdim), self.amax(dim, keepdim)};
 }
 
@@ -154,43 +154,43 @@ at::Tensor prod(const at::Tensor& self, std::optional<at::ScalarType> dtype) {
     return out.to(type);
 }
 
-at::Tensor stdCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
-                         const std::optional<at::Scalar>& correction, bool keepdim) {
+at::Tensor std_correction(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                          const std::optional<at::Scalar>& correction, bool keepdim) {
     return deviation("std", self, dim, correction, keepdim).to(self.scalar_type());
 }
 
-at::Tensor varCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
-                         const std::optional<at::Scalar>& correction, bool keepdim) {
+at::Tensor var_correction(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                          const std::optional<at::Scalar>& correction, bool keepdim) {
     return deviation("var", self, dim, correction, keepdim).square().to(self.scalar_type());
 }
 
-std::tuple<at::Tensor, at::Tensor> stdMeanCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
-                                                     const std::optional<at::Scalar>& correction, bool keepdim) {
+std::tuple<at::Tensor, at::Tensor> std_mean_correction(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                                                       const std::optional<at::Scalar>& correction, bool keepdim) {
     return {deviation("std_mean", self, dim, correction, keepdim).to(self.scalar_type()),
             self.mean(dimensions(self, dim), keepdim)};
 }
 
-std::tuple<at::Tensor, at::Tensor> varMeanCorrection(const at::Tensor& self, at::OptionalIntArrayRef dim,
-                                                     const std::optional<at::Scalar>& correction, bool keepdim) {
+std::tuple<at::Tensor, at::Tensor> var_mean_correction(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                                                       const std::optional<at::Scalar>& correction, bool keepdim) {
     return {deviation("var_mean", self, dim, correction, keepdim).square().to(self.scalar_type()),
             self.mean(dimensions(self, dim), keepdim)};
 }
 
-at::Tensor countNonzeroDimIntList(const at::Tensor& self, at::IntArrayRef dim) {
+at::Tensor count_nonzero_dim_int_list(const at::Tensor& self, at::IntArrayRef dim) {
     return self.ne(0).sum(dimensions(self, dim));
 }
 
 at::Tensor nansum(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                   std::optional<at::ScalarType> dtype) {
     if (self.is_complex()) {
-        fallBack("PyTorch rejects this");
+        fall_back("PyTorch rejects this");
     }
     const at::Tensor numbers = self.is_floating_point() ? self.masked_fill(self.isnan(), 0) : self;
     return numbers.sum(dim, keepdim, summed(self, dtype));
 }
 
-void normScalarOptDimDtype(at::Tensor& out, const at::Tensor& self, const std::optional<at::Scalar>& p,
-                           at::IntArrayRef dim, bool keepdim, at::ScalarType dtype) {
+void norm_scalar_opt_dim_dtype(at::Tensor& out, const at::Tensor& self, const std::optional<at::Scalar>& p,
+                               at::IntArrayRef dim, bool keepdim, at::ScalarType dtype) {
     put(out, at::linalg_vector_norm(self, p.value_or(2), dim, keepdim, dtype));
 }
 
@@ -201,7 +201,7 @@ at::Tensor trace(const at::Tensor& self) {
 
 bool equal(const at::Tensor& self, const at::Tensor& other) {
     if (self.scalar_type() != other.scalar_type() || self.device() != other.device()) {
-        fallBack("PyTorch rejects this");
+        fall_back("PyTorch rejects this");
     }
     if (self.sizes() != other.sizes()) {
         return false;

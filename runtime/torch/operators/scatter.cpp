@@ -22,7 +22,7 @@ Indices only(const at::Tensor& index) {
     return indices;
 }
 
-void addInto(at::Tensor& out, int64_t dim, const at::Tensor& index, const at::Tensor& src, const char* reduce) {
+void add_into(at::Tensor& out, int64_t dim, const at::Tensor& index, const at::Tensor& src, const char* reduce) {
     Call call(out);
     call("diopiScatterInp", diopiScatterInp, Output(out), dim, Input(call, src), Input(call, index, kIndex), reduce);
 }
@@ -60,30 +60,30 @@ at::Tensor targets(const at::Tensor& out, int64_t dim, const at::Tensor& index) 
 }
 
 // Sorted by value and then, stably, by target: the last of each target is its largest (or smallest) element, or NaN.
-void takeExtreme(at::Tensor& out, int64_t dim, const at::Tensor& index, const at::Tensor& src, bool isLargest,
-                 bool includesSelf) {
+void take_extreme(at::Tensor& out, int64_t dim, const at::Tensor& index, const at::Tensor& src, bool is_largest,
+                  bool includes_self) {
     if (index.min().item<int64_t>() < 0 || index.max().item<int64_t>() >= out.size(dim)) {
-        fallBack("PyTorch rejects this");
+        fall_back("PyTorch rejects this");
     }
     const at::Tensor values = covered(src, index).reshape({-1});
     // NaN is sorted to the end, so floating numbers are negated rather than sorted the other way round.
-    const bool isNegated = !isLargest && values.is_floating_point();
-    const at::Tensor byValue =
-        std::get<1>((isNegated ? values.neg() : values).sort(/*stable=*/true, 0, !isLargest && !isNegated));
-    const at::Tensor offsets = targets(out, dim, index).index_select(0, byValue);
-    const auto [sorted, byOffset] = offsets.sort(/*stable=*/true, 0, false);
-    const at::Tensor ordered = values.index_select(0, byValue.index_select(0, byOffset));
+    const bool is_negated = !is_largest && values.is_floating_point();
+    const at::Tensor by_value =
+        std::get<1>((is_negated ? values.neg() : values).sort(/*stable=*/true, 0, !is_largest && !is_negated));
+    const at::Tensor offsets = targets(out, dim, index).index_select(0, by_value);
+    const auto [sorted, by_offset] = offsets.sort(/*stable=*/true, 0, false);
+    const at::Tensor ordered = values.index_select(0, by_value.index_select(0, by_offset));
     const int64_t count = sorted.numel();
-    at::Tensor isLast = at::empty({count}, sorted.options().dtype(at::kBool)).fill_(true);
+    at::Tensor is_last = at::empty({count}, sorted.options().dtype(at::kBool)).fill_(true);
     if (count > 1) {
-        isLast.narrow(0, 0, count - 1).copy_(sorted.narrow(0, 0, count - 1).ne(sorted.narrow(0, 1, count - 1)));
+        is_last.narrow(0, 0, count - 1).copy_(sorted.narrow(0, 0, count - 1).ne(sorted.narrow(0, 1, count - 1)));
     }
-    const at::Tensor selected = sorted.masked_select(isLast);
-    at::Tensor extreme = ordered.masked_select(isLast);
+    const at::Tensor selected = sorted.masked_select(is_last);
+    at::Tensor extreme = ordered.masked_select(is_last);
     at::Tensor flat = out.reshape({-1});
-    if (includesSelf) {
+    if (includes_self) {
         const at::Tensor own = flat.index_select(0, selected);
-        extreme = isLargest ? at::maximum(own, extreme) : at::minimum(own, extreme);
+        extreme = is_largest ? at::maximum(own, extreme) : at::minimum(own, extreme);
     }
     flat.index_put_(only(selected), extreme);
     if (!flat.is_alias_of(out)) {
@@ -91,10 +91,10 @@ void takeExtreme(at::Tensor& out, int64_t dim, const at::Tensor& index, const at
     }
 }
 
-void takeMean(at::Tensor& out, int64_t dim, const at::Tensor& index, bool includesSelf) {
-    at::Tensor counts = at::empty(out.sizes(), out.options()).fill_(includesSelf ? 1 : 0);
+void take_mean(at::Tensor& out, int64_t dim, const at::Tensor& index, bool includes_self) {
+    at::Tensor counts = at::empty(out.sizes(), out.options()).fill_(includes_self ? 1 : 0);
     const at::Tensor one = at::empty({1}, out.options()).fill_(1).expand(index.sizes());
-    addInto(counts, dim, index, one, "add");
+    add_into(counts, dim, index, one, "add");
     counts.clamp_min_(1);
     if (out.is_floating_point()) {
         out.div_(counts);
@@ -105,11 +105,11 @@ void takeMean(at::Tensor& out, int64_t dim, const at::Tensor& index, bool includ
 
 }  // namespace
 
-void scatterReduceTwo(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
-                      const at::Tensor& src, std::string_view reduce, bool include_self) {
-    const bool isExtreme = reduce == "amax" || reduce == "amin";
-    if (self.dim() == 0 || index.dim() == 0 || src.dim() == 0 || !isIn(kNumber, self.scalar_type())) {
-        fallBack("PyTorch has rules of its own for this");
+void scatter_reduce_two(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
+                        const at::Tensor& src, std::string_view reduce, bool include_self) {
+    const bool is_extreme = reduce == "amax" || reduce == "amin";
+    if (self.dim() == 0 || index.dim() == 0 || src.dim() == 0 || !is_in(kNumber, self.scalar_type())) {
+        fall_back("PyTorch has rules of its own for this");
     }
     if (!out.is_same(self)) {
         out.copy_(self);
@@ -118,16 +118,16 @@ void scatterReduceTwo(at::Tensor& out, const at::Tensor& self, int64_t dim, cons
         return;
     }
     const int64_t along = at::maybe_wrap_dim(dim, self.dim());
-    if (isExtreme) {
-        takeExtreme(out, along, index, src, reduce == "amax", include_self);
+    if (is_extreme) {
+        take_extreme(out, along, index, src, reduce == "amax", include_self);
         return;
     }
     if (!include_self) {
         write(out, along, index, reduce == "prod" ? 1 : 0);
     }
-    addInto(out, along, index, src, reduce == "prod" ? "multiply" : "add");
+    add_into(out, along, index, src, reduce == "prod" ? "multiply" : "add");
     if (reduce == "mean") {
-        takeMean(out, along, index, include_self);
+        take_mean(out, along, index, include_self);
     }
 }
 

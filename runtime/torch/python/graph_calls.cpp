@@ -61,7 +61,7 @@ Tensors emptied(PyObject* list) {
     return taken;
 }
 
-PyObject* listOf(Tensors tensors) {
+PyObject* list_of(Tensors tensors) {
     THPObjectPtr list(PyList_New(static_cast<Py_ssize_t>(tensors.size())));
     if (!list) {
         throw python_error();
@@ -84,7 +84,7 @@ PyObject* call(PyObject* self, PyObject* const* arguments, size_t count, PyObjec
         const WithoutLock others;
         tensors = (*reinterpret_cast<Runner*>(self)->run)(std::move(tensors));
     }
-    return listOf(std::move(tensors));
+    return list_of(std::move(tensors));
     END_HANDLE_TH_ERRORS
 }
 
@@ -108,11 +108,11 @@ PyType_Slot slots[] = {
 PyType_Spec specification = {"diopi_graphs.Runner", sizeof(Runner), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                              slots};
-PyTypeObject* runnerType = nullptr;
+PyTypeObject* runner_type = nullptr;
 
 PyObject* runner(Run run) {
     auto owned = std::make_unique<Run>(std::move(run));
-    auto* const created = reinterpret_cast<Runner*>(runnerType->tp_alloc(runnerType, 0));
+    auto* const created = reinterpret_cast<Runner*>(runner_type->tp_alloc(runner_type, 0));
     if (created == nullptr) {
         throw python_error();
     }
@@ -121,7 +121,7 @@ PyObject* runner(Run run) {
     return reinterpret_cast<PyObject*>(created);
 }
 
-int64_t numberOf(PyObject* number) {
+int64_t number_of(PyObject* number) {
     const int64_t value = PyLong_AsLongLong(number);
     if (value == -1 && PyErr_Occurred() != nullptr) {
         throw python_error();
@@ -130,15 +130,16 @@ int64_t numberOf(PyObject* number) {
 }
 
 // The program of a number, for sizes that do not change.
-PyObject* programRunner(PyObject*, PyObject* number) {
+PyObject* program_runner(PyObject*, PyObject* number) {
     HANDLE_TH_ERRORS
-    return runner([program = programOf(numberOf(number))](Tensors inputs) { return program->run(std::move(inputs)); });
+    return runner(
+        [program = program_of(number_of(number))](Tensors inputs) { return program->run(std::move(inputs)); });
     END_HANDLE_TH_ERRORS
 }
 
-PyObject* savedRunner(PyObject*, PyObject* number) {
+PyObject* saved_runner(PyObject*, PyObject* number) {
     HANDLE_TH_ERRORS
-    return runner([graph = savedGraph(numberOf(number))](Tensors inputs) { return graph->run(std::move(inputs)); });
+    return runner([graph = saved_graph(number_of(number))](Tensors inputs) { return graph->run(std::move(inputs)); });
     END_HANDLE_TH_ERRORS
 }
 
@@ -146,8 +147,8 @@ PyObject* savedRunner(PyObject*, PyObject* number) {
 [[gnu::used]] const char kBuiltFor[] = "diopigen: built for Python " PY_VERSION;
 
 PyMethodDef functions[] = {
-    {"program", programRunner, METH_O, "program(number) -> Runner\n\nA program of torch.ops.diopi.make_program."},
-    {"saved", savedRunner, METH_O, "saved(number) -> Runner\n\nA graph of torch.ops.diopi.load_graph."},
+    {"program", program_runner, METH_O, "program(number) -> Runner\n\nA program of torch.ops.diopi.make_program."},
+    {"saved", saved_runner, METH_O, "saved(number) -> Runner\n\nA graph of torch.ops.diopi.load_graph."},
     {nullptr, nullptr, 0, nullptr},
 };
 PyModuleDef definition = {
@@ -168,6 +169,6 @@ PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit_diopi_graphs() {
     namespace backend = diopigen::backend;
-    backend::runnerType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&backend::specification));
-    return backend::runnerType == nullptr ? nullptr : PyModule_Create(&backend::definition);
+    backend::runner_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&backend::specification));
+    return backend::runner_type == nullptr ? nullptr : PyModule_Create(&backend::definition);
 }

@@ -52,7 +52,7 @@ bool parse(int count, char** words, Options* options) {
     return !options->model.empty();
 }
 
-at::Tensor tensorOf(const std::string& path) {
+at::Tensor tensor_of(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     TORCH_CHECK(file.good(), "no tensor at ", path);
     const std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -88,7 +88,7 @@ void measure(const SavedGraph& graph, const std::vector<at::Tensor>& inputs, int
     for (int64_t i = 0; i < repeat; ++i) {
         const auto start = std::chrono::steady_clock::now();
         graph.run(there);
-        diopigen::backend::synchronizeDevice(graph.device().index());
+        diopigen::backend::synchronize_device(graph.device().index());
         const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
         best = i == 0 ? took.count() : std::min(best, took.count());
         sum += took.count();
@@ -104,7 +104,7 @@ void run(const Options& options) {
     }
     std::vector<at::Tensor> inputs;
     for (const std::string& path : options.inputs) {
-        inputs.push_back(tensorOf(path));
+        inputs.push_back(tensor_of(path));
     }
     const std::vector<at::Tensor> results = graph.run(inputs);
     if (!options.output.empty()) {
@@ -113,7 +113,7 @@ void run(const Options& options) {
     if (options.repeat > 0) {
         measure(graph, inputs, options.repeat);
     }
-    diopigen::backend::synchronizeDevice(graph.device().index());
+    diopigen::backend::synchronize_device(graph.device().index());
 }
 
 }  // namespace
@@ -125,7 +125,7 @@ int main(int count, char** words) {
         return 2;
     }
     try {
-        diopigen::backend::readSwitches();
+        diopigen::backend::read_switches();
         run(options);
     } catch (const c10::Error& error) {
         std::cerr << "diopi-run: " << error.what_without_backtrace() << "\n";

@@ -27,7 +27,7 @@ constexpr double kNanoseconds = 1e6;  // in a millisecond
 
 /// An operator on a stream.
 struct Span {
-    Span(const char* operatorName, c10::Stream on) : name(operatorName), stream(on) {}
+    Span(const char* operator_name, c10::Stream on) : name(operator_name), stream(on) {}
     const std::string name;
     const c10::Stream stream;
     Event first;
@@ -39,14 +39,14 @@ struct Observed final : at::ObserverContext {
     std::shared_ptr<Span> span;
 };
 /// True if the thread is in an operator that has a span: what that one calls is part of it.
-thread_local bool isInSpan = false;
+thread_local bool is_in_span = false;
 
-bool isOnDevice(const c10::IValue& value) {
+bool is_on_device(const c10::IValue& value) {
     if (value.isTensor()) {
         return value.toTensor().defined() && value.toTensor().device().type() == kDeviceType;
     }
     return value.isTensorList() &&
-           std::ranges::any_of(value.toTensorVector(), [](const at::Tensor& each) { return isOnDevice(each); });
+           std::ranges::any_of(value.toTensorVector(), [](const at::Tensor& each) { return is_on_device(each); });
 }
 
 /// Returns whether a kernel of the device computes: not a view, and not an operator that others make up.
@@ -56,10 +56,11 @@ bool computes(const at::RecordFunction& function) {
     if (!op.has_value() || !op->hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) {
         return false;
     }
-    const auto isView = [](const c10::Argument& result) {
+    const auto is_view = [](const c10::Argument& result) {
         return result.alias_info() != nullptr && !result.alias_info()->isWrite();
     };
-    return std::ranges::none_of(op->schema().returns(), isView) && std::ranges::any_of(function.inputs(), isOnDevice);
+    return std::ranges::none_of(op->schema().returns(), is_view) &&
+           std::ranges::any_of(function.inputs(), is_on_device);
 }
 
 class ActivitySession final : public libkineto::IActivityProfilerSession {
@@ -67,15 +68,15 @@ class ActivitySession final : public libkineto::IActivityProfilerSession {
     ~ActivitySession() override { end(); }
 
     void start() override {
-        if (deviceCount() == 0) {
+        if (device_count() == 0) {
             return;
         }
-        const c10::Stream stream = currentStream(currentDevice());
+        const c10::Stream stream = current_stream(current_device());
         origin_.record(stream);
         synchronize(stream);
-        originTime_ = c10::getTime();
+        origin_time_ = c10::getTime();
         try {
-            origin_.elapsedMilliseconds(origin_);
+            origin_.elapsed_milliseconds(origin_);
         } catch (const c10::NotImplementedError&) {
             return;  // a device without events: there are the CPU's records alone
         }
@@ -83,7 +84,7 @@ class ActivitySession final : public libkineto::IActivityProfilerSession {
         handle_ = at::addGlobalCallback(at::RecordFunctionCallback(&ActivitySession::enter, &ActivitySession::leave)
                                             .needsInputs(true)
                                             .scopes({at::RecordScope::FUNCTION}));
-        isOn_ = true;
+        is_on_ = true;
         status_ = libkineto::TraceStatus::RECORDING;
     }
 
@@ -96,7 +97,7 @@ class ActivitySession final : public libkineto::IActivityProfilerSession {
 
     void processTrace(libkineto::ActivityLogger& logger) override {
         buffer_ = std::make_unique<libkineto::CpuTraceBuffer>();
-        buffer_->span = libkineto::TraceSpan(originTime_, c10::getTime(), "device");
+        buffer_->span = libkineto::TraceSpan(origin_time_, c10::getTime(), "device");
         buffer_->gpuOpCount = 0;
         const std::lock_guard<std::mutex> lock(mutex_);
         for (const std::shared_ptr<Span>& span : spans_) {
@@ -118,9 +119,9 @@ class ActivitySession final : public libkineto::IActivityProfilerSession {
 
     static std::unique_ptr<at::ObserverContext> enter(const at::RecordFunction& function) {
         auto context = std::make_unique<Observed>();
-        if (!isInSpan && computes(function)) {
-            isInSpan = true;
-            context->span = std::make_shared<Span>(function.name(), currentStream(currentDevice()));
+        if (!is_in_span && computes(function)) {
+            is_in_span = true;
+            context->span = std::make_shared<Span>(function.name(), current_stream(current_device()));
             context->span->first.record(context->span->stream);
         }
         return context;
@@ -131,7 +132,7 @@ class ActivitySession final : public libkineto::IActivityProfilerSession {
         if (span == nullptr) {
             return;
         }
-        isInSpan = false;
+        is_in_span = false;
         span->last.record(span->stream);
         if (ActivitySession* const session = current(); session != nullptr) {
             const std::lock_guard<std::mutex> lock(session->mutex_);
@@ -140,7 +141,7 @@ class ActivitySession final : public libkineto::IActivityProfilerSession {
     }
 
     void end() {
-        if (std::exchange(isOn_, false)) {
+        if (std::exchange(is_on_, false)) {
             at::removeCallback(handle_);
             current() = nullptr;
         }
@@ -148,11 +149,11 @@ class ActivitySession final : public libkineto::IActivityProfilerSession {
 
     void take(const Span& span, libkineto::ActivityLogger& logger) {
         span.last.synchronize();
-        const double from = origin_.elapsedMilliseconds(span.first) * kNanoseconds;
-        const double duration = std::max(span.first.elapsedMilliseconds(span.last), 0.0) * kNanoseconds;
+        const double from = origin_.elapsed_milliseconds(span.first) * kNanoseconds;
+        const double duration = std::max(span.first.elapsed_milliseconds(span.last), 0.0) * kNanoseconds;
         buffer_->emplace_activity(buffer_->span, ActivityType::CONCURRENT_KERNEL, span.name);
         libkineto::GenericTraceActivity& activity = *buffer_->activities.back();
-        activity.startTime = originTime_ + static_cast<int64_t>(from);
+        activity.startTime = origin_time_ + static_cast<int64_t>(from);
         activity.endTime = activity.startTime + static_cast<int64_t>(duration);
         activity.device = span.stream.device_index();
         activity.resource = static_cast<int32_t>(span.stream.id());
@@ -161,8 +162,8 @@ class ActivitySession final : public libkineto::IActivityProfilerSession {
     }
 
     Event origin_;
-    int64_t originTime_ = 0;
-    bool isOn_ = false;
+    int64_t origin_time_ = 0;
+    bool is_on_ = false;
     at::CallbackHandle handle_ = 0;
     std::mutex mutex_;
     std::vector<std::shared_ptr<Span>> spans_;

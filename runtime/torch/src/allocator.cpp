@@ -26,7 +26,7 @@ using Stats = c10::CachingDeviceAllocator::DeviceStats;
 constexpr size_t kExact = size_t{1} << 20;
 constexpr size_t kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 
-size_t roundedTo(size_t bytes, size_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
+size_t rounded_to(size_t bytes, size_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
 
 constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 
@@ -42,18 +42,18 @@ size_t rounded(size_t bytes) {
     while (bytes > 16 * multiple && bytes > kExact) {
         multiple *= 2;
     }
-    return roundedTo(bytes, multiple);
+    return rounded_to(bytes, multiple);
 }
 
 class Allocator final : public c10::DeviceAllocator {
   public:
     c10::DataPtr allocate(size_t bytes) override {
-        const c10::Stream stream = currentStream(-1);
+        const c10::Stream stream = current_stream(-1);
         const c10::Device location = stream.device();
         if (C10_UNLIKELY(bytes == 0)) {
             return {nullptr, location};
         }
-        if (C10_UNLIKELY(isForked())) {
+        if (C10_UNLIKELY(is_forked())) {
             initialize();  // throws
         }
         const size_t size = rounded(bytes);
@@ -62,11 +62,11 @@ class Allocator final : public c10::DeviceAllocator {
             collect();
         }
         Stats& stats = stats_[static_cast<size_t>(stream.device_index())];
-        const bool mayCapture = capturesUnderway.load(std::memory_order_relaxed) != 0;
-        Waiting& waiting = C10_UNLIKELY(mayCapture) ? waitingInCapture(stream) : waitingOn(stream);
+        const bool may_capture = captures_underway.load(std::memory_order_relaxed) != 0;
+        Waiting& waiting = C10_UNLIKELY(may_capture) ? waiting_in_capture(stream) : waiting_on(stream);
         Block* block = waiting.take(size);
         if (C10_UNLIKELY(block == nullptr)) {
-            block = createBlock(stats, bytes, stream, &waiting);
+            block = create_block(stats, bytes, stream, &waiting);
         }
         block->requested = bytes;
         stats.allocation[kAll].increase(1);
@@ -81,14 +81,14 @@ class Allocator final : public c10::DeviceAllocator {
     c10::DeleterFnPtr raw_deleter() const override { return nullptr; }
 
     void copy_data(void* destination, const void* source, std::size_t count) const override {
-        copyOnDevice(currentHandle(currentDevice()), destination, source, count);
+        copy_on_device(current_handle(current_device()), destination, source, count);
     }
 
-    bool initialized() override { return isInitialized(); }
+    bool initialized() override { return is_initialized(); }
 
     void emptyCache(c10::MempoolId_t /*pool*/ = {0, 0}) override {
         const std::lock_guard<std::mutex> lock(mutex_);
-        emptyLocked();
+        empty_locked();
     }
 
     void recordStream(const c10::DataPtr& data, c10::Stream stream) override {
@@ -109,29 +109,29 @@ class Allocator final : public c10::DeviceAllocator {
     }
 
     void resetAccumulatedStats(c10::DeviceIndex device) override {
-        forEach(device, [](Stat& stat) { stat.reset_accumulated(); });
+        for_each(device, [](Stat& stat) { stat.reset_accumulated(); });
     }
 
     void resetPeakStats(c10::DeviceIndex device) override {
-        forEach(device, [](Stat& stat) { stat.reset_peak(); });
+        for_each(device, [](Stat& stat) { stat.reset_peak(); });
     }
 
     std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex device) override {
-        const MemoryInfo info = memoryInfo(device);
+        const MemoryInfo info = memory_info(device);
         return {info.free, info.total};
     }
 
-    void setLimit(c10::DeviceIndex device, size_t bytes) {
+    void set_limit(c10::DeviceIndex device, size_t bytes) {
         const std::lock_guard<std::mutex> lock(mutex_);
         limits_[static_cast<size_t>(device)] = bytes;
     }
 
-    void openPool(c10::MempoolId_t pool) {
+    void open_pool(c10::MempoolId_t pool) {
         const std::lock_guard<std::mutex> lock(mutex_);
         ++pools_[pool].graphs;
     }
 
-    void closePool(c10::MempoolId_t id) {
+    void close_pool(c10::MempoolId_t id) {
         const std::lock_guard<std::mutex> lock(mutex_);
         Pool& pool = pools_.at(id);
         if (--pool.graphs != 0) {
@@ -141,7 +141,7 @@ class Allocator final : public c10::DeviceAllocator {
             block->waiting = &waiting_[block->stream];
         }
         for (auto& [stream, waiting] : pool.waiting) {
-            Block* block = waiting.takeAll();
+            Block* block = waiting.take_all();
             while (block != nullptr) {
                 Block* const next = block->next;
                 block->waiting->put(block);
@@ -151,7 +151,7 @@ class Allocator final : public c10::DeviceAllocator {
         pools_.erase(id);
     }
 
-    void returnDeferred(c10::MempoolId_t id) {
+    void return_deferred(c10::MempoolId_t id) {
         const std::lock_guard<std::mutex> lock(mutex_);
         for (Block* const block : std::exchange(pools_.at(id).deferred, {})) {
             put(block);
@@ -160,11 +160,11 @@ class Allocator final : public c10::DeviceAllocator {
 
   private:
     static void release(void* block) {
-        static_cast<Allocator&>(deviceAllocator()).giveBack(static_cast<Block*>(block));
+        static_cast<Allocator&>(device_allocator()).give_back(static_cast<Block*>(block));
     }
 
     template <typename Action>
-    void forEach(c10::DeviceIndex device, const Action& action) {
+    void for_each(c10::DeviceIndex device, const Action& action) {
         const std::lock_guard<std::mutex> lock(mutex_);
         Stats& stats = stats_[static_cast<size_t>(device)];
         for (auto* array :
@@ -182,18 +182,18 @@ class Allocator final : public c10::DeviceAllocator {
         return limit == kNoLimit || static_cast<size_t>(stats.reserved_bytes[kAll].current) + bytes <= limit;
     }
 
-    Waiting& waitingOn(c10::Stream stream) {
-        if (C10_UNLIKELY(latest_ == nullptr || latestStream_ != stream)) {
+    Waiting& waiting_on(c10::Stream stream) {
+        if (C10_UNLIKELY(latest_ == nullptr || latest_stream_ != stream)) {
             latest_ = &waiting_[stream];
-            latestStream_ = stream;
+            latest_stream_ = stream;
         }
         return *latest_;
     }
 
-    Waiting& waitingInCapture(c10::Stream stream) {
-        const std::optional<c10::MempoolId_t> id = poolOfCapture(stream);
+    Waiting& waiting_in_capture(c10::Stream stream) {
+        const std::optional<c10::MempoolId_t> id = pool_of_capture(stream);
         if (!id.has_value()) {
-            return waitingOn(stream);
+            return waiting_on(stream);
         }
         Pool& pool = pools_.at(*id);
         Waiting& waiting = pool.waiting[stream];
@@ -201,7 +201,7 @@ class Allocator final : public c10::DeviceAllocator {
         return waiting;
     }
 
-    Block* createBlock(Stats& stats, size_t requested, c10::Stream stream, Waiting* waiting) {
+    Block* create_block(Stats& stats, size_t requested, c10::Stream stream, Waiting* waiting) {
         initialize();
         const malloc_func_t allocate = device_functions().require_allocate();
         const auto attempt = [&](size_t size) {
@@ -211,12 +211,12 @@ class Allocator final : public c10::DeviceAllocator {
         void* data = attempt(bytes);
         if (data == nullptr) {
             ++stats.num_alloc_retries;
-            emptyLocked();
+            empty_locked();
             data = attempt(bytes);
         }
         if (data == nullptr) {
             // The bytes added by rounding may be those that are missing.
-            bytes = roundedTo(requested, kGranularity);
+            bytes = rounded_to(requested, kGranularity);
             data = attempt(bytes);
         }
         if (data == nullptr) {
@@ -237,8 +237,8 @@ class Allocator final : public c10::DeviceAllocator {
         return block;
     }
 
-    void giveBack(Block* block) {
-        if (C10_UNLIKELY(isForked())) {
+    void give_back(Block* block) {
+        if (C10_UNLIKELY(is_forked())) {
             return;  // the device and its memory are the parent's
         }
         if (C10_UNLIKELY(!block->users.empty())) {
@@ -252,7 +252,7 @@ class Allocator final : public c10::DeviceAllocator {
 
     // The same for a block that other streams use.
     void leave(Block* block) {
-        if (capturesUnderway.load(std::memory_order_relaxed) != 0) {
+        if (captures_underway.load(std::memory_order_relaxed) != 0) {
             const std::lock_guard<std::mutex> lock(mutex_);
             if (Pool* const pool = block->waiting->pool) {
                 block->users.clear();
@@ -261,11 +261,11 @@ class Allocator final : public c10::DeviceAllocator {
                 return;
             }
         }
-        Leaving leaving{block, endsOfUses(*block)};
+        Leaving leaving{block, ends_of_uses(*block)};
         block->users.clear();
         const std::lock_guard<std::mutex> lock(mutex_);
         end(*block);
-        if (leaving.isOver()) {
+        if (leaving.is_over()) {
             put(block);
         } else {
             leaving_.push_back(std::move(leaving));
@@ -281,7 +281,7 @@ class Allocator final : public c10::DeviceAllocator {
     }
 
     // The streams that use a block besides its own go on with it: the host does not wait for them.
-    static std::vector<std::unique_ptr<Event>> endsOfUses(const Block& block) {
+    static std::vector<std::unique_ptr<Event>> ends_of_uses(const Block& block) {
         std::vector<std::unique_ptr<Event>> ends;
         for (const c10::Stream user : block.users) {
             try {
@@ -304,17 +304,17 @@ class Allocator final : public c10::DeviceAllocator {
 
     void collect() {
         const auto over = std::remove_if(leaving_.begin(), leaving_.end(), [this](const Leaving& leaving) {
-            const bool isOver = leaving.isOver();
-            if (isOver) {
+            const bool is_over = leaving.is_over();
+            if (is_over) {
                 put(leaving.block);
             }
-            return isOver;
+            return is_over;
         });
         leaving_.erase(over, leaving_.end());
     }
 
-    void emptyLocked() {
-        if (!isInitialized() || isForked()) {
+    void empty_locked() {
+        if (!is_initialized() || is_forked()) {
             return;
         }
         const free_func_t release = device_functions().require_free();
@@ -323,21 +323,21 @@ class Allocator final : public c10::DeviceAllocator {
                 try {
                     end->synchronize();
                 } catch (const std::exception&) {
-                    // As in endsOfUses.
+                    // As in ends_of_uses.
                 }
             }
             put(leaving.block);
         }
         leaving_.clear();
         for (auto& [stream, waiting] : waiting_) {
-            if (capturesUnderway.load(std::memory_order_relaxed) != 0 && isCapturing(handleOf(stream))) {
+            if (captures_underway.load(std::memory_order_relaxed) != 0 && is_capturing(handle_of(stream))) {
                 continue;  // the host cannot wait for it
             }
             Stats& stats = stats_[static_cast<size_t>(stream.device_index())];
-            if (!waiting.isEmpty()) {
+            if (!waiting.is_empty()) {
                 synchronize(stream);  // may throw: the blocks are where they were then
             }
-            Block* block = waiting.takeAll();
+            Block* block = waiting.take_all();
             while (block != nullptr) {
                 release(block->data);
                 stats.segment[kAll].decrease(1);
@@ -349,8 +349,8 @@ class Allocator final : public c10::DeviceAllocator {
 
     std::mutex mutex_;
     std::unordered_map<c10::Stream, Waiting> waiting_;
-    Waiting* latest_ = nullptr;  // of latestStream_: most tensors are of the stream of the one before
-    c10::Stream latestStream_ = c10::Stream(c10::Stream::UNSAFE, c10::Device(kDeviceType, 0), 0);
+    Waiting* latest_ = nullptr;  // of latest_stream_: most tensors are of the stream of the one before
+    c10::Stream latest_stream_ = c10::Stream(c10::Stream::UNSAFE, c10::Device(kDeviceType, 0), 0);
     std::map<c10::MempoolId_t, Pool> pools_;
     std::vector<Leaving> leaving_;
     std::array<Stats, kMostDevices> stats_;
@@ -358,26 +358,26 @@ class Allocator final : public c10::DeviceAllocator {
 };
 
 // Never destroyed: tensors may outlive every static object.
-Allocator& allocatorOfDevices() {
+Allocator& allocator_of_devices() {
     static auto* const allocator = new Allocator;
     return *allocator;
 }
 
 }  // namespace
 
-c10::DeviceAllocator& deviceAllocator() { return allocatorOfDevices(); }
+c10::DeviceAllocator& device_allocator() { return allocator_of_devices(); }
 
-void setMemoryFraction(c10::DeviceIndex device, double fraction) {
-    const uint64_t total = memoryInfo(device).total;
+void set_memory_fraction(c10::DeviceIndex device, double fraction) {
+    const uint64_t total = memory_info(device).total;
     TORCH_CHECK(total != 0 || fraction == 1, "the device does not tell how much memory it has");
-    allocatorOfDevices().setLimit(
+    allocator_of_devices().set_limit(
         device, fraction == 1 ? kNoLimit : static_cast<size_t>(fraction * static_cast<double>(total)));
 }
 
-void openPool(c10::MempoolId_t pool) { allocatorOfDevices().openPool(pool); }
+void open_pool(c10::MempoolId_t pool) { allocator_of_devices().open_pool(pool); }
 
-void closePool(c10::MempoolId_t pool) { allocatorOfDevices().closePool(pool); }
+void close_pool(c10::MempoolId_t pool) { allocator_of_devices().close_pool(pool); }
 
-void returnDeferred(c10::MempoolId_t pool) { allocatorOfDevices().returnDeferred(pool); }
+void return_deferred(c10::MempoolId_t pool) { allocator_of_devices().return_deferred(pool); }
 
 }  // namespace diopigen::backend

@@ -38,7 +38,7 @@ class Waiting {
 
     // The one that was put last, or null.
     Block* take(size_t bytes) {
-        Block*& first = listOf(bytes);
+        Block*& first = list_of(bytes);
         Block* const block = first;
         if (block != nullptr) {
             first = block->next;
@@ -47,19 +47,19 @@ class Waiting {
     }
 
     void put(Block* block) {
-        Block*& first = listOf(block->bytes);
+        Block*& first = list_of(block->bytes);
         block->next = first;
         first = block;
     }
 
-    bool isEmpty() const {
-        const auto isNull = [](const Block* first) { return first == nullptr; };
-        return std::all_of(small_.begin(), small_.end(), isNull) &&
-               std::all_of(large_.begin(), large_.end(), [&](const auto& list) { return isNull(list.second); });
+    bool is_empty() const {
+        const auto is_null = [](const Block* first) { return first == nullptr; };
+        return std::all_of(small_.begin(), small_.end(), is_null) &&
+               std::all_of(large_.begin(), large_.end(), [&](const auto& list) { return is_null(list.second); });
     }
 
     // All of them, as one list.
-    Block* takeAll() {
+    Block* take_all() {
         Block* all = nullptr;
         const auto move = [&all](Block*& first) {
             while (first != nullptr) {
@@ -78,7 +78,7 @@ class Waiting {
   private:
     static constexpr size_t kSmallSizes = 64;
 
-    Block*& listOf(size_t bytes) {
+    Block*& list_of(size_t bytes) {
         const size_t size = bytes / kGranularity;
         return size < kSmallSizes ? small_[size] : large_[bytes];
     }
@@ -100,12 +100,12 @@ struct Leaving {
     Block* block;
     std::vector<std::unique_ptr<Event>> ends;
 
-    bool isOver() const {
+    bool is_over() const {
         return std::all_of(ends.begin(), ends.end(), [](const std::unique_ptr<Event>& end) {
             try {
                 return end->query();
             } catch (const std::exception&) {
-                return true;  // as in endsOfUses
+                return true;  // as in ends_of_uses
             }
         });
     }

@@ -22,48 +22,48 @@
 
 namespace diopigen::backend {
 
-void fallBack(const std::string& reason) {
-    noteLeft({});
+void fall_back(const std::string& reason) {
+    note_left({});
     throw FallbackRequested(reason);
 }
 
-void fallBackForDtype(at::ScalarType type) { fallBack(c10::str("the interface does not take ", type, " here")); }
+void fall_back_for_dtype(at::ScalarType type) { fall_back(c10::str("the interface does not take ", type, " here")); }
 
-void requireFits(at::ScalarType type, const at::Scalar& number) {
-    AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND3(at::kBool, at::kHalf, at::kBFloat16, type, "requireFits",
+void require_fits(at::ScalarType type, const at::Scalar& number) {
+    AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND3(at::kBool, at::kHalf, at::kBFloat16, type, "require_fits",
                                            [&] { static_cast<void>(number.to<scalar_t>()); });
 }
 
-at::Scalar boundOf(const at::Scalar& bound, at::ScalarType type, Bound side) {
+at::Scalar bound_of(const at::Scalar& bound, at::ScalarType type, Bound side) {
 #if DIOPIGEN_TORCH_SINCE(2, 15)
     if (at::isIntegralType(type, /*includeBool=*/false)) {
-        return AT_DISPATCH_INTEGRAL_TYPES(type, "boundOf", [&]() -> at::Scalar {
+        return AT_DISPATCH_INTEGRAL_TYPES(type, "bound_of", [&]() -> at::Scalar {
             constexpr auto kLowest = static_cast<int64_t>(std::numeric_limits<scalar_t>::min());
             constexpr auto kHighest = static_cast<int64_t>(std::numeric_limits<scalar_t>::max());
-            const bool isHuge = bound.isUnsigned() && bound.to<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
-            const int64_t value = isHuge ? kHighest : bound.to<int64_t>();
-            const bool isBelow = value < kLowest;
-            const bool isAbove = isHuge || value > kHighest;
-            TORCH_CHECK(!(side == Bound::lower ? isAbove : isBelow), "Clamp ", side == Bound::lower ? "min" : "max",
+            const bool is_huge = bound.isUnsigned() && bound.to<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
+            const int64_t value = is_huge ? kHighest : bound.to<int64_t>();
+            const bool is_below = value < kLowest;
+            const bool is_above = is_huge || value > kHighest;
+            TORCH_CHECK(!(side == Bound::kLower ? is_above : is_below), "Clamp ", side == Bound::kLower ? "min" : "max",
                         " value ", bound, " is outside the representable range of ", type);
-            return isBelow ? kLowest : isAbove ? kHighest : value;
+            return is_below ? kLowest : is_above ? kHighest : value;
         });
     }
 #endif
-    requireFits(type, bound);
+    require_fits(type, bound);
     return bound;
 }
 
 void Call::lack(const char* name) {
-    noteLeft({name, ""});
+    note_left({name, ""});
     throw FallbackRequested(c10::str(name, ": the chip has no such operator"));
 }
 
 void Call::fail(const char* name, diopiError_t status) {
     const char* const text = diopiGetLastErrorString == nullptr ? nullptr : diopiGetLastErrorString();
-    if (!isLeft(status)) {
-        if (isCapturing(currentDevice())) {
-            if (const std::string rejection = takeRejection(); !rejection.empty()) {
+    if (!is_left(status)) {
+        if (is_capturing(current_device())) {
+            if (const std::string rejection = take_rejection(); !rejection.empty()) {
                 throw Failed(c10::str(name, ": ", rejection));
             }
         }
@@ -72,8 +72,8 @@ void Call::fail(const char* name, diopiError_t status) {
                      status == diopiDtypeNotSupported);
     }
     const char* const word = status == diopiNoImplement ? "diopiNoImplement" : "diopiForceFallbackToCPU";
-    noteLeft({name, word});
-    const std::string reason = reasonOf(text, name);
+    note_left({name, word});
+    const std::string reason = reason_of(text, name);
     throw FallbackRequested(reason.empty() ? c10::str(name, " returns ", word, " without a text")
                                            : c10::str(word, ": ", reason));
 }
@@ -98,19 +98,19 @@ Input::Input(Call& call, const at::Tensor& tensor, at::ScalarType type, Dtypes d
 }
 
 void Input::take(Call& call, at::ScalarType type, Dtypes dtypes) {
-    if (C10_UNLIKELY(!isIn(dtypes, type))) {
-        fallBackForDtype(type);
+    if (C10_UNLIKELY(!is_in(dtypes, type))) {
+        fall_back_for_dtype(type);
     }
     const bool is_here = original_->device().type() == kDeviceType;
-    if (C10_UNLIKELY(is_here ? original_->get_device() != call.device() : !isNumber(*original_))) {
-        rejectDevices({kDeviceType, call.device()}, original_->device());
+    if (C10_UNLIKELY(is_here ? original_->get_device() != call.device() : !is_number(*original_))) {
+        reject_devices({kDeviceType, call.device()}, original_->device());
     }
     if (C10_UNLIKELY(!is_here)) {
         own_ = at::empty({}, call.options(type));
         own_.fill_(original_->item());
     } else if (C10_UNLIKELY(original_->scalar_type() != type)) {
         if (original_->is_complex() && !at::isComplexType(type)) {
-            fallBackForDtype(original_->scalar_type());
+            fall_back_for_dtype(original_->scalar_type());
         }
         own_ = original_->to(type);
     }
@@ -118,7 +118,7 @@ void Input::take(Call& call, at::ScalarType type, Dtypes dtypes) {
 
 void Output::replace(at::ScalarType type) { own_ = at::empty_like(*out_, out_->options().dtype(type)); }
 
-void Output::reject() const { rejectDevices({kDeviceType, currentDevice()}, out_->device()); }
+void Output::reject() const { reject_devices({kDeviceType, current_device()}, out_->device()); }
 
 void Number::set(const at::Scalar& scalar) {
     if (scalar.isBoolean()) {
@@ -131,11 +131,11 @@ void Number::set(const at::Scalar& scalar) {
         value_.stype = diopi_dtype_float64;
         value_.fval = scalar.toDouble();
     } else {
-        fallBack("the interface has no complex numbers");
+        fall_back("the interface has no complex numbers");
     }
 }
 
-diopiRoundMode_t roundMode(std::optional<std::string_view> name) {
+diopiRoundMode_t round_mode(std::optional<std::string_view> name) {
     if (!name.has_value()) {
         return RoundModeNone;
     }
@@ -147,20 +147,20 @@ diopiRoundMode_t roundMode(std::optional<std::string_view> name) {
     return RoundModeFloor;
 }
 
-at::Tensor makeOutput(at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options) {
+at::Tensor make_output(at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options) {
     const c10::Device device = options.device();
-    if (C10_UNLIKELY(device.index() != currentDevice() || options.layout() != at::kStrided)) {
+    if (C10_UNLIKELY(device.index() != current_device() || options.layout() != at::kStrided)) {
         return strides.empty() ? at::empty(sizes, options) : at::empty_strided(sizes, strides, options);
     }
     // Straight to memory: a third of what a small operator costs would go into finding the way here.
     constexpr c10::DispatchKeySet keys(c10::DispatchKey::PrivateUse1);
     const at::ScalarType type = options.dtype().toScalarType();
     return at::Tensor(
-        strides.empty() ? at::detail::empty_generic(sizes, &deviceAllocator(), keys, type, options.memory_format_opt())
-                        : at::detail::empty_strided_generic(sizes, strides, &deviceAllocator(), keys, type));
+        strides.empty() ? at::detail::empty_generic(sizes, &device_allocator(), keys, type, options.memory_format_opt())
+                        : at::detail::empty_strided_generic(sizes, strides, &device_allocator(), keys, type));
 }
 
-void shapeOutput(at::Tensor& out, at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options) {
+void shape_output(at::Tensor& out, at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options) {
     TORCH_CHECK(options.dtype() == out.dtype(), "Expected out tensor to have dtype ", options.dtype(), ", but got ",
                 out.dtype(), " instead");
     TORCH_CHECK(options.device() == out.device(), "Expected out tensor to have device ", options.device(), ", but got ",
@@ -178,7 +178,7 @@ void shapeOutput(at::Tensor& out, at::IntArrayRef sizes, at::IntArrayRef strides
 namespace {
 
 // Rejects a tensor written in place that has not the shape, the dtype or the device of the result.
-void checkInplace(const at::Tensor& self, at::IntArrayRef sizes, const at::TensorOptions& options) {
+void check_inplace(const at::Tensor& self, at::IntArrayRef sizes, const at::TensorOptions& options) {
     TORCH_CHECK(options.dtype() == self.dtype(), "Bad in-place call: input tensor dtype ", self.dtype(),
                 " and output tensor dtype ", options.dtype(), " should match");
     TORCH_CHECK(options.device() == self.device(), "Bad in-place call: input tensor device ", self.device(),
@@ -188,7 +188,7 @@ void checkInplace(const at::Tensor& self, at::IntArrayRef sizes, const at::Tenso
 }
 
 // Tells whether an output of the caller is what it must be already, as outputs that are used again are.
-bool isShaped(const at::Tensor& out, at::IntArrayRef sizes, const at::TensorOptions& options) {
+bool is_shaped(const at::Tensor& out, at::IntArrayRef sizes, const at::TensorOptions& options) {
     const at::IntArrayRef own = out.sizes();
     if (own.size() != sizes.size() || out.dtype() != options.dtype() || out.device() != options.device()) {
         return false;
@@ -203,15 +203,15 @@ bool isShaped(const at::Tensor& out, at::IntArrayRef sizes, const at::TensorOpti
 
 }  // namespace
 
-void setOutput(at::Tensor& output, Form form, at::IntArrayRef sizes, at::IntArrayRef strides,
-               const at::TensorOptions& options) {
-    if (form == Form::functional) {
-        output = makeOutput(sizes, strides, options);
-    } else if (C10_UNLIKELY(!isShaped(output, sizes, options))) {
-        if (form == Form::inplace) {
-            checkInplace(output, sizes, options);
+void set_output(at::Tensor& output, Form form, at::IntArrayRef sizes, at::IntArrayRef strides,
+                const at::TensorOptions& options) {
+    if (form == Form::kFunctional) {
+        output = make_output(sizes, strides, options);
+    } else if (C10_UNLIKELY(!is_shaped(output, sizes, options))) {
+        if (form == Form::kInplace) {
+            check_inplace(output, sizes, options);
         } else {
-            shapeOutput(output, sizes, strides, options);
+            shape_output(output, sizes, strides, options);
         }
     }
 }

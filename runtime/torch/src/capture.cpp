@@ -23,7 +23,7 @@
 
 namespace diopigen::backend {
 
-std::atomic<int> capturesUnderway{0};
+std::atomic<int> captures_underway{0};
 
 namespace {
 
@@ -34,7 +34,7 @@ struct CapturedSeed {
     at::Generator generator;
     at::Tensor memory;
     uint64_t offset = 0;
-    bool isRead = false;  // by diopigenGetCapturedSeed, since diopiGeneratorGetSeedAndOffset
+    bool is_read = false;  // by diopigenGetCapturedSeed, since diopiGeneratorGetSeedAndOffset
 
     void set() const {
         c10::GeneratorImpl* const own = generator.unsafeGetGeneratorImpl();
@@ -58,25 +58,25 @@ std::mutex mutex;
 // Captures that are underway, by their numbers.
 std::unordered_map<uint64_t, Captured*> underway;
 
-uint64_t numberOf(diopiStreamHandle_t stream) {
+uint64_t number_of(diopiStreamHandle_t stream) {
     uint64_t number = 0;
-    requireDone(table.capture_of(stream, &number), "tell whether a stream is being captured");
+    require_done(table.capture_of(stream, &number), "tell whether a stream is being captured");
     return number;
 }
 
-Captured* captureOf(diopiStreamHandle_t stream) {
-    if (capturesUnderway.load(std::memory_order_relaxed) == 0) {
+Captured* capture_of(diopiStreamHandle_t stream) {
+    if (captures_underway.load(std::memory_order_relaxed) == 0) {
         return nullptr;
     }
-    const uint64_t number = numberOf(stream);
+    const uint64_t number = number_of(stream);
     const std::lock_guard<std::mutex> lock(mutex);
     const auto found = underway.find(number);
     return found == underway.end() ? nullptr : found->second;
 }
 
 // That of the calling thread's stream.
-Captured* currentCapture(c10::DeviceIndex device) {
-    return capturesUnderway.load(std::memory_order_relaxed) == 0 ? nullptr : captureOf(currentHandle(device));
+Captured* current_capture(c10::DeviceIndex device) {
+    return captures_underway.load(std::memory_order_relaxed) == 0 ? nullptr : capture_of(current_handle(device));
 }
 
 class Graph final : public at::GraphImplInterface {
@@ -84,7 +84,7 @@ class Graph final : public at::GraphImplInterface {
     explicit Graph(const at::GraphImplArgs& /*args*/) {}
     ~Graph() override {
         try {
-            if (isUnderway_) {
+            if (is_underway_) {
                 finish();
             }
             reset();
@@ -95,55 +95,55 @@ class Graph final : public at::GraphImplInterface {
 
     void capture_begin(c10::MempoolId_t pool, at::GraphCaptureMode /*mode*/) override {
         initialize();
-        takeRejection();
+        take_rejection();
         TORCH_CHECK_NOT_IMPLEMENTED(table.begin != nullptr, "the library of ", name(),
                                     " registers no capture of streams (diopigen/stream_capture.h): work cannot be "
                                     "captured into a graph");
-        TORCH_CHECK(!isUnderway_ && captured_ == nullptr, "the graph has been captured: reset() it first");
-        stream_ = currentStream(-1);
+        TORCH_CHECK(!is_underway_ && captured_ == nullptr, "the graph has been captured: reset() it first");
+        stream_ = current_stream(-1);
         TORCH_CHECK(stream_.id() != 0,
                     "the default stream cannot be captured: other threads may use it; capture on "
                     "another one, as `with torch.Stream():`");
-        const diopiStreamHandle_t handle = handleOf(stream_);
-        TORCH_CHECK(!isCapturing(handle), "the stream is being captured into another graph");
+        const diopiStreamHandle_t handle = handle_of(stream_);
+        TORCH_CHECK(!is_capturing(handle), "the stream is being captured into another graph");
         auto captured = std::make_unique<Captured>();
-        captured->pool = pool == c10::MempoolId_t{0, 0} ? newPool() : pool;
-        requireDone(table.begin(handle), "begin the capture of a stream");
-        isUnderway_ = true;
+        captured->pool = pool == c10::MempoolId_t{0, 0} ? new_pool() : pool;
+        require_done(table.begin(handle), "begin the capture of a stream");
+        is_underway_ = true;
         captured_ = std::move(captured);
-        openPool(captured_->pool);
-        number_ = numberOf(handle);
+        open_pool(captured_->pool);
+        number_ = number_of(handle);
         const std::lock_guard<std::mutex> lock(mutex);
         underway.emplace(number_, captured_.get());
-        ++capturesUnderway;
+        ++captures_underway;
     }
 
     void capture_end() override {
-        TORCH_CHECK(isUnderway_, "no capture of the graph has begun");
-        TORCH_CHECK(currentStream(stream_.device_index()) == stream_, "a capture ends on the stream it began on");
+        TORCH_CHECK(is_underway_, "no capture of the graph has begun");
+        TORCH_CHECK(current_stream(stream_.device_index()) == stream_, "a capture ends on the stream it began on");
         const int32_t code = finish();
         if (code != 0) {
             release();
         }
-        requireDone(code, "end the capture of a stream");
+        require_done(code, "end the capture of a stream");
     }
 
-    void instantiate() override { requireGraph(); }
+    void instantiate() override { require_graph(); }
 
     void replay() override {
-        requireGraph();
+        require_graph();
         const WithDevice here(stream_.device_index());
         for (const auto& [generator, seed] : captured_->seeds) {
             seed.set();
         }
-        const c10::Stream stream = currentStream(stream_.device_index());
+        const c10::Stream stream = current_stream(stream_.device_index());
         launched_.insert(stream.id());
-        requireDone(table.launch(graph_, handleOf(stream)), "launch a graph");
+        require_done(table.launch(graph_, handle_of(stream)), "launch a graph");
     }
 
     void reset() override {
-        TORCH_CHECK(!isUnderway_, "the graph is being captured");
-        if (captured_ == nullptr || isForked()) {
+        TORCH_CHECK(!is_underway_, "the graph is being captured");
+        if (captured_ == nullptr || is_forked()) {
             return;
         }
         // Launches use the memory that goes to others now.
@@ -167,18 +167,18 @@ class Graph final : public at::GraphImplInterface {
   private:
     static std::string name() { return c10::get_privateuse1_backend(/*lower_case=*/true); }
 
-    void requireGraph() const { TORCH_CHECK(graph_ != nullptr, "the graph has not been captured"); }
+    void require_graph() const { TORCH_CHECK(graph_ != nullptr, "the graph has not been captured"); }
 
     // Ends the capture; the status of the device.
     int32_t finish() {
-        isUnderway_ = false;
-        const int32_t code = table.end(handleOf(stream_), &graph_);
+        is_underway_ = false;
+        const int32_t code = table.end(handle_of(stream_), &graph_);
         {
             const std::lock_guard<std::mutex> lock(mutex);
             underway.erase(number_);
-            --capturesUnderway;
+            --captures_underway;
         }
-        returnDeferred(captured_->pool);
+        return_deferred(captured_->pool);
         return code;
     }
 
@@ -188,12 +188,12 @@ class Graph final : public at::GraphImplInterface {
         }
         const c10::MempoolId_t pool = captured_->pool;
         captured_ = nullptr;
-        closePool(pool);
+        close_pool(pool);
     }
 
-    c10::Stream stream_ = defaultStream(0);
+    c10::Stream stream_ = default_stream(0);
     uint64_t number_ = 0;
-    bool isUnderway_ = false;
+    bool is_underway_ = false;
     void* graph_ = nullptr;
     std::unique_ptr<Captured> captured_;
     std::set<c10::StreamId> launched_;
@@ -201,40 +201,40 @@ class Graph final : public at::GraphImplInterface {
 
 }  // namespace
 
-bool isStreamCapturing(diopiStreamHandle_t stream) { return captureOf(stream) != nullptr; }
+bool is_stream_capturing(diopiStreamHandle_t stream) { return capture_of(stream) != nullptr; }
 
-bool isCapturing(c10::DeviceIndex device) { return currentCapture(device) != nullptr; }
+bool is_capturing(c10::DeviceIndex device) { return current_capture(device) != nullptr; }
 
-void rejectInCapture(const std::string& what) {
+void reject_in_capture(const std::string& what) {
     rejection = "a graph cannot capture " + what;
     TORCH_CHECK(false, rejection);
 }
 
-std::string takeRejection() { return std::exchange(rejection, {}); }
+std::string take_rejection() { return std::exchange(rejection, {}); }
 
-std::optional<c10::MempoolId_t> poolOfCapture(c10::Stream stream) {
-    const Captured* const captured = captureOf(handleOf(stream));
+std::optional<c10::MempoolId_t> pool_of_capture(c10::Stream stream) {
+    const Captured* const captured = capture_of(handle_of(stream));
     return captured == nullptr ? std::nullopt : std::make_optional(captured->pool);
 }
 
-c10::MempoolId_t newPool() {
+c10::MempoolId_t new_pool() {
     static std::atomic<uint64_t> pools{0};
     return {0, ++pools};
 }
 
-void ownInCapture(diopiStreamHandle_t stream, std::shared_ptr<const void> object) {
-    if (Captured* const captured = captureOf(stream)) {
+void own_in_capture(diopiStreamHandle_t stream, std::shared_ptr<const void> object) {
+    if (Captured* const captured = capture_of(stream)) {
         captured->objects.push_back(std::move(object));
     }
 }
 
-void ownInCapture(diopiStreamHandle_t stream, const at::Tensor& tensor) {
-    ownInCapture(stream, std::make_shared<const at::Tensor>(tensor));
+void own_in_capture(diopiStreamHandle_t stream, const at::Tensor& tensor) {
+    own_in_capture(stream, std::make_shared<const at::Tensor>(tensor));
 }
 
-const uint64_t* capturedSeed(c10::GeneratorImpl* generator) {
+const uint64_t* captured_seed(c10::GeneratorImpl* generator) {
     const c10::DeviceIndex device = generator->device().index();
-    Captured* const captured = currentCapture(device);
+    Captured* const captured = current_capture(device);
     if (captured == nullptr) {
         return nullptr;
     }
@@ -243,29 +243,30 @@ const uint64_t* capturedSeed(c10::GeneratorImpl* generator) {
         seed.generator = at::Generator(c10::intrusive_ptr<c10::GeneratorImpl>::reclaim_copy(generator));
         seed.memory = at::empty({2}, at::TensorOptions(c10::Device(kDeviceType, device)).dtype(at::kLong));
     }
-    seed.isRead = true;
+    seed.is_read = true;
     return static_cast<const uint64_t*>(seed.memory.const_data_ptr());
 }
 
-uint64_t* offsetInCapture(const c10::GeneratorImpl* generator, Use use) {
-    Captured* const captured = currentCapture(generator->device().index());
+uint64_t* offset_in_capture(const c10::GeneratorImpl* generator, Use use) {
+    Captured* const captured = current_capture(generator->device().index());
     if (captured == nullptr) {
         return nullptr;
     }
     const auto found = captured->seeds.find(generator);
-    if (found == captured->seeds.end() || (use == Use::read && !std::exchange(found->second.isRead, false))) {
-        rejectInCapture("random numbers of a function that takes the seed as a number: each launch would repeat them");
+    if (found == captured->seeds.end() || (use == Use::kRead && !std::exchange(found->second.is_read, false))) {
+        reject_in_capture(
+            "random numbers of a function that takes the seed as a number: each launch would repeat them");
     }
     return &found->second.offset;
 }
 
-void requireUncaptured(const c10::GeneratorImpl* generator) {
-    if (currentCapture(generator->device().index()) != nullptr) {
-        rejectInCapture("a change of the state of a generator");
+void require_uncaptured(const c10::GeneratorImpl* generator) {
+    if (current_capture(generator->device().index()) != nullptr) {
+        reject_in_capture("a change of the state of a generator");
     }
 }
 
-void registerGraphs() {
+void register_graphs() {
     const std::string key = c10::DeviceTypeName(kDeviceType, /*lower_case=*/false);
     at::GraphImplRegistry()->Register(key,
                                       [](const at::GraphImplArgs& args) -> std::unique_ptr<at::GraphImplInterface> {
@@ -289,6 +290,6 @@ int32_t diopigenGetCapturedSeed(diopiGeneratorHandle_t generator, const uint64_t
     return diopigen::guarded(__func__, [&] {
         diopigen::require_not_null(generator, "generator");
         diopigen::require_not_null(seed_and_offset, "seed_and_offset");
-        *seed_and_offset = diopigen::backend::capturedSeed(reinterpret_cast<c10::GeneratorImpl*>(generator));
+        *seed_and_offset = diopigen::backend::captured_seed(reinterpret_cast<c10::GeneratorImpl*>(generator));
     });
 }

@@ -24,7 +24,7 @@ namespace {
 
 std::atomic<int64_t> differences{0};
 
-bool drawsNumbers(const c10::OperatorHandle& op) {
+bool draws_numbers(const c10::OperatorHandle& op) {
     for (const auto& argument : op.schema().arguments()) {
         if (argument.type()->str().find("Generator") != std::string::npos) {
             return true;
@@ -82,10 +82,10 @@ struct Path {
     const std::vector<const char*>& functions;
     Terms terms;
 
-    ResultBound boundOf(const at::Tensor& expected, double largest) const {
-        ResultBound bound(dtypeOf(expected.scalar_type()), largest);
+    ResultBound bound_of(const at::Tensor& expected, double largest) const {
+        ResultBound bound(dtype_of(expected.scalar_type()), largest);
         for (const char* const function : functions) {
-            bound.add(toleranceOf(function), terms, expected.numel());
+            bound.add(tolerance_of(function), terms, expected.numel());
         }
         // PyTorch's kernels for the CPU round what they hand from one step to the next to halves.
         if (!functions.empty() && expected.element_size() == 2) {
@@ -96,7 +96,7 @@ struct Path {
 };
 
 template <typename Number>
-double largestOf(const Number* values, int64_t count) {
+double largest_of(const Number* values, int64_t count) {
     double largest = 0;
     for (int64_t i = 0; i < count; ++i) {
         const double size = std::abs(values[i]);
@@ -112,9 +112,9 @@ std::pair<int64_t, int64_t> differing(const at::Tensor& actual, const at::Tensor
     const at::Tensor other = expected.to(own.scalar_type()).contiguous();
     const auto* const a = own.const_data_ptr<Number>();
     const auto* const b = other.const_data_ptr<Number>();
-    const double largest = largestOf(b, own.numel());
+    const double largest = largest_of(b, own.numel());
     const ResultBound bound =
-        path == nullptr ? ResultBound(dtypeOf(expected.scalar_type()), largest) : path->boundOf(expected, largest);
+        path == nullptr ? ResultBound(dtype_of(expected.scalar_type()), largest) : path->bound_of(expected, largest);
     int64_t count = 0;
     int64_t worst = 0;
     double most = 1;
@@ -133,7 +133,7 @@ std::pair<int64_t, int64_t> differing(const at::Tensor& actual, const at::Tensor
 }
 
 // Describes the difference of a tensor; empty if there is none.
-std::string differenceOf(const at::Tensor& actual, const at::Tensor& expected, const Path* path) {
+std::string difference_of(const at::Tensor& actual, const at::Tensor& expected, const Path* path) {
     std::ostringstream text;
     if (actual.defined() != expected.defined()) {
         return actual.defined() ? "there is a tensor, the CPU has none" : "there is no tensor, the CPU has one";
@@ -165,15 +165,15 @@ std::string differenceOf(const at::Tensor& actual, const at::Tensor& expected, c
     return text.str();
 }
 
-std::string differenceOf(const c10::IValue& actual, const c10::IValue& expected, const Path* path) {
+std::string difference_of(const c10::IValue& actual, const c10::IValue& expected, const Path* path) {
     if (actual.isTensor() && expected.isTensor()) {
-        return differenceOf(actual.toTensor(), expected.toTensor(), path);
+        return difference_of(actual.toTensor(), expected.toTensor(), path);
     }
     if (actual.isTensorList() && expected.isTensorList()) {
         const auto own = actual.toTensorVector();
         const auto other = expected.toTensorVector();
         for (size_t i = 0; i < std::min(own.size(), other.size()); ++i) {
-            const std::string found = differenceOf(own[i], other[i], path);
+            const std::string found = difference_of(own[i], other[i], path);
             if (!found.empty()) {
                 return "[" + std::to_string(i) + "] " + found;
             }
@@ -190,9 +190,9 @@ void count(const c10::IValue& value, Terms* terms) {
         }
     } else if (value.isTensor() && value.toTensor().defined()) {
         const at::Tensor& tensor = value.toTensor();
-        const bool isFloating = at::isFloatingType(tensor.scalar_type());
-        const at::Tensor values = isFloating ? tensor.to(at::kDouble).contiguous() : tensor;
-        terms->add(tensor.numel(), isFloating ? largestOf(values.const_data_ptr<double>(), tensor.numel()) : 0);
+        const bool is_floating = at::isFloatingType(tensor.scalar_type());
+        const at::Tensor values = is_floating ? tensor.to(at::kDouble).contiguous() : tensor;
+        terms->add(tensor.numel(), is_floating ? largest_of(values.const_data_ptr<double>(), tensor.numel()) : 0);
     }
 }
 
@@ -232,18 +232,18 @@ torch::jit::Stack copied(const torch::jit::Stack& values) {
     return copied;
 }
 
-int64_t differenceCount() { return differences.load(); }
+int64_t difference_count() { return differences.load(); }
 
 Comparison::Comparison(const c10::OperatorHandle& op, const torch::jit::Stack& arguments) : op_(op) {
-    if (drawsNumbers(op)) {
+    if (draws_numbers(op)) {
         return;
     }
     before_ = copied(arguments);
     expected_ = copied(before_);
     results_ = expected_;
     try {
-        runOnCpu(op, &results_);
-        isRun_ = true;
+        run_on_cpu(op, &results_);
+        is_run_ = true;
     } catch (const std::exception&) {
         // The CPU rejects the call: so may the device, and there is nothing to compare with.
     }
@@ -251,10 +251,10 @@ Comparison::Comparison(const c10::OperatorHandle& op, const torch::jit::Stack& a
 
 void Comparison::compare(const torch::jit::Stack& arguments, const torch::jit::Stack& results,
                          const std::vector<const char*>& functions, const std::string& folder) {
-    if (!isRun_) {
+    if (!is_run_) {
         return;
     }
-    const std::string name = overloadName(op_);
+    const std::string name = overload_name(op_);
     std::string report;
     const auto& schema = op_.schema();
     Path path{functions, {}};
@@ -267,18 +267,18 @@ void Comparison::compare(const torch::jit::Stack& arguments, const torch::jit::S
     for (size_t i = 0; i < arguments.size(); ++i) {
         const auto* const alias = schema.arguments()[i].alias_info();
         // Schemas do not tell of all: batch_norm writes the running statistics.
-        const bool isWritten =
-            (alias != nullptr && alias->isWrite()) || !differenceOf(expected_[i], before_[i], nullptr).empty();
-        const std::string wrong = differenceOf(arguments[i], expected_[i], isWritten ? &path : nullptr);
+        const bool is_written =
+            (alias != nullptr && alias->isWrite()) || !difference_of(expected_[i], before_[i], nullptr).empty();
+        const std::string wrong = difference_of(arguments[i], expected_[i], is_written ? &path : nullptr);
         if (!wrong.empty()) {
-            report += "  " + schema.arguments()[i].name() + (isWritten ? ": " : " is an input, and has changed: ") +
+            report += "  " + schema.arguments()[i].name() + (is_written ? ": " : " is an input, and has changed: ") +
                       wrong + "\n";
         }
     }
     const size_t returned = std::min(results_.size(), schema.returns().size());
     for (size_t i = 0; i < returned; ++i) {
         const c10::IValue& actual = results[results.size() - returned + i];
-        const std::string wrong = differenceOf(actual, results_[results_.size() - returned + i], &path);
+        const std::string wrong = difference_of(actual, results_[results_.size() - returned + i], &path);
         if (!wrong.empty()) {
             report += "  result " + std::to_string(i) + ": " + wrong + "\n";
         }
@@ -286,12 +286,12 @@ void Comparison::compare(const torch::jit::Stack& arguments, const torch::jit::S
     if (report.empty()) {
         return;
     }
-    const bool isFirst = differences.fetch_add(1) == 0;
+    const bool is_first = differences.fetch_add(1) == 0;
     std::string called;
     for (size_t i = 0; i < arguments.size(); ++i) {
         called += "    " + schema.arguments()[i].name() + ": " + describe(arguments[i], false) + "\n";
     }
-    report = "diopi: " + name + " differs from the CPU" + (isFirst ? " (the first operator that does)\n" : "\n") +
+    report = "diopi: " + name + " differs from the CPU" + (is_first ? " (the first operator that does)\n" : "\n") +
              report + "  called with\n" + called;
     std::cerr << report;
     keep(name, before_, folder, report);

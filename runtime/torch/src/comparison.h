@@ -32,7 +32,7 @@ class Comparison {
     // As the CPU left them.
     torch::jit::Stack expected_;
     torch::jit::Stack results_;
-    bool isRun_ = false;
+    bool is_run_ = false;
 };
 
 }  // namespace diopigen::backend

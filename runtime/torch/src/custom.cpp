@@ -6,32 +6,32 @@
 
 namespace diopigen::backend {
 
-c10::SymInt sizeOf(const at::Tensor& tensor, const char* name, int64_t rank, int64_t dimension) {
+c10::SymInt size_of(const at::Tensor& tensor, const char* name, int64_t rank, int64_t dimension) {
     TORCH_CHECK(tensor.dim() == rank, name, " must have ", rank, " dimensions, but has ", tensor.dim());
     return tensor.sym_size(dimension);
 }
 
-c10::SymInt sizeOfAtLeast(const at::Tensor& tensor, const char* name, int64_t rank, int64_t dimension) {
+c10::SymInt size_of_at_least(const at::Tensor& tensor, const char* name, int64_t rank, int64_t dimension) {
     TORCH_CHECK(tensor.dim() >= rank, name, " must have at least ", rank, " dimensions, but has ", tensor.dim());
     return tensor.sym_size(dimension);
 }
 
-Sizes sizesOf(const at::Tensor& tensor) { return tensor.sym_sizes().vec(); }
+Sizes sizes_of(const at::Tensor& tensor) { return tensor.sym_sizes().vec(); }
 
 c10::SymInt quotient(const c10::SymInt& dividend, const c10::SymInt& divisor) {
     TORCH_CHECK(divisor >= 1, "a stride or a number of groups must be at least 1, but is ", divisor);
     return dividend / divisor;
 }
 
-at::Tensor makeEmpty(const at::Tensor& like, at::ScalarType type, const Sizes& sizes) {
+at::Tensor make_empty(const at::Tensor& like, at::ScalarType type, const Sizes& sizes) {
     return at::empty_symint(sizes, like.options().dtype(type));
 }
 
-at::Tensor makeZeros(const at::Tensor& like, at::ScalarType type, const Sizes& sizes) {
+at::Tensor make_zeros(const at::Tensor& like, at::ScalarType type, const Sizes& sizes) {
     return at::zeros_symint(sizes, like.options().dtype(type));
 }
 
-const at::Tensor& firstOf(at::TensorList tensors) {
+const at::Tensor& first_of(at::TensorList tensors) {
     TORCH_CHECK(!tensors.empty(), "a list of tensors must have at least one");
     return tensors.front();
 }
@@ -39,7 +39,7 @@ const at::Tensor& firstOf(at::TensorList tensors) {
 Written::Written(const Call& call, const at::Tensor& tensor) {
     const c10::Device here(kDeviceType, call.device());
     if (tensor.device() != here) {
-        rejectDevices(here, tensor.device());
+        reject_devices(here, tensor.device());
     }
     handle_ = handle(const_cast<at::Tensor&>(tensor));
 }
@@ -50,8 +50,18 @@ Written::Written(const Call& call, const std::optional<at::Tensor>& tensor) {
     }
 }
 
-void raiseLeft(const char* name, const FallbackRequested& requested) {
-    TORCH_CHECK_NOT_IMPLEMENTED(false, "diopi::", name, ": ", requested.what(), "; there is no kernel for the CPU");
+c10::OperatorHandle custom_operator(const char* name) {
+    return operator_named((std::string("diopi::") + name).c_str(), "");
+}
+
+void raise_for_custom(const char* name) {
+    try {
+        throw;
+    } catch (const FallbackRequested& requested) {
+        TORCH_CHECK_NOT_IMPLEMENTED(false, "diopi::", name, ": ", requested.what(), "; there is no kernel for the CPU");
+    } catch (const Failed& failure) {
+        failure.raise((std::string("diopi::") + name).c_str(), "");
+    }
 }
 
 }  // namespace diopigen::backend

@@ -14,30 +14,30 @@ namespace diopigen::backend {
 
 namespace {
 
-bool isFloating(const c10::IValue& value) {
+bool is_floating(const c10::IValue& value) {
     return value.isTensor() && value.toTensor().defined() && value.toTensor().is_floating_point();
 }
 
-void castArgument(c10::IValue& value, at::ScalarType type) {
+void cast_argument(c10::IValue& value, at::ScalarType type) {
     value = at::autocast::cached_cast(type, value.toTensor(), c10::DeviceType::PrivateUse1);
 }
 
 struct Operands {
     std::vector<size_t> positions;
-    bool isHalf;
+    bool is_half;
 };
 
 // By operator. Filled while the library loads, read afterwards.
-std::map<std::string, std::vector<Operands>>& operandsByOperator() {
+std::map<std::string, std::vector<Operands>>& operands_by_operator() {
     static std::map<std::string, std::vector<Operands>> promotions;
     return promotions;
 }
 
 /// The widest dtype of some operands, if any is floating.
-std::optional<at::ScalarType> widestOf(const torch::jit::Stack& stack, size_t begin, const Operands& operands) {
+std::optional<at::ScalarType> widest_of(const torch::jit::Stack& stack, size_t begin, const Operands& operands) {
     std::optional<at::ScalarType> widest;
     for (const size_t position : operands.positions) {
-        if (isFloating(stack[begin + position])) {
+        if (is_floating(stack[begin + position])) {
             const at::ScalarType type = stack[begin + position].toTensor().scalar_type();
             widest = widest.has_value() ? at::promote_types(*widest, type) : type;
         }
@@ -48,14 +48,14 @@ std::optional<at::ScalarType> widestOf(const torch::jit::Stack& stack, size_t be
 void promote(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     const c10::impl::ExcludeDispatchKeyGuard guard(c10::DispatchKey::AutocastPrivateUse1);
     const size_t begin = stack->size() - op.schema().arguments().size();
-    for (const Operands& operands : operandsByOperator().at(op.operator_name().name)) {
-        std::optional<at::ScalarType> type = widestOf(*stack, begin, operands);
-        if (operands.isHalf && type.has_value() && *type != at::kHalf && *type != at::kBFloat16) {
+    for (const Operands& operands : operands_by_operator().at(op.operator_name().name)) {
+        std::optional<at::ScalarType> type = widest_of(*stack, begin, operands);
+        if (operands.is_half && type.has_value() && *type != at::kHalf && *type != at::kBFloat16) {
             type = at::autocast::get_autocast_dtype(c10::DeviceType::PrivateUse1);
         }
         for (const size_t position : operands.positions) {
-            if (isFloating((*stack)[begin + position])) {
-                castArgument((*stack)[begin + position], *type);
+            if (is_floating((*stack)[begin + position])) {
+                cast_argument((*stack)[begin + position], *type);
             }
         }
     }
@@ -64,40 +64,40 @@ void promote(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 
 }  // namespace
 
-void computeInFloat32(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+void compute_in_float32(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     const c10::impl::ExcludeDispatchKeyGuard guard(c10::DispatchKey::AutocastPrivateUse1);
     const size_t begin = stack->size() - op.schema().arguments().size();
     const at::ScalarType type = (*stack)[begin].toTensor().scalar_type();
     for (size_t i = begin; i < stack->size(); ++i) {
         // Numbers in float64 stay what they are: only what autocast has made smaller grows.
-        if (isFloating((*stack)[i]) && (*stack)[i].toTensor().scalar_type() == at::kDouble) {
+        if (is_floating((*stack)[i]) && (*stack)[i].toTensor().scalar_type() == at::kDouble) {
             op.callBoxed(stack);
             return;
         }
     }
     for (size_t i = begin; i < stack->size(); ++i) {
-        if (isFloating((*stack)[i])) {
-            castArgument((*stack)[i], at::kFloat);
+        if (is_floating((*stack)[i])) {
+            cast_argument((*stack)[i], at::kFloat);
         }
     }
     op.callBoxed(stack);
     for (size_t i = begin; i < stack->size(); ++i) {
-        if (isFloating((*stack)[i])) {
+        if (is_floating((*stack)[i])) {
             (*stack)[i] = (*stack)[i].toTensor().to(type);
         }
     }
 }
 
-void addPromotion(const char* name, const char* positions, bool isHalf) {
-    Operands operands{{}, isHalf};
+void add_promotion(const char* name, const char* positions, bool is_half) {
+    Operands operands{{}, is_half};
     std::istringstream stream(positions);
     for (size_t position = 0; stream >> position;) {
         operands.positions.push_back(position);
     }
-    operandsByOperator()[std::string("diopi::") + name].push_back(std::move(operands));
+    operands_by_operator()[std::string("diopi::") + name].push_back(std::move(operands));
 }
 
-void promoteOperands(torch::Library& library, const char* name) {
+void promote_operands(torch::Library& library, const char* name) {
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&promote>());
 }
 

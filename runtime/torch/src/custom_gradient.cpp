@@ -54,7 +54,7 @@ struct Backward {
 };
 
 // Filled while the library loads, read afterwards.
-std::map<std::string, std::vector<Backward>>& gradientsByOperator() {
+std::map<std::string, std::vector<Backward>>& gradients_by_operator() {
     static std::map<std::string, std::vector<Backward>> gradients;
     return gradients;
 }
@@ -105,7 +105,7 @@ class CustomGradient final : public torch::autograd::Node {
 
     std::string name() const override { return name_; }
 
-    void keepInputs(const torch::jit::Stack& values) {
+    void keep_inputs(const torch::jit::Stack& values) {
         for (size_t i = 0; i < values.size(); ++i) {
             // Of a tensor whose size alone matters, no values are kept.
             inputs_.emplace_back(reads('i', i) ? values[i] : c10::IValue(), /*is_output=*/false);
@@ -120,7 +120,7 @@ class CustomGradient final : public torch::autograd::Node {
     }
 
     /// Ties the results that have a gradient to this node.
-    void keepOutputs(torch::jit::Stack& stack, size_t begin) {
+    void keep_outputs(torch::jit::Stack& stack, size_t begin) {
         const NodePtr self = getptr();
         for (size_t i = begin; i < stack.size(); ++i) {
             if (reads('g', i - begin) && isTensor(stack[i])) {
@@ -229,7 +229,7 @@ class CustomGradient final : public torch::autograd::Node {
 
 void run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     const std::string& name = op.operator_name().name;
-    const std::vector<Backward>& calls = gradientsByOperator().at(name);
+    const std::vector<Backward>& calls = gradients_by_operator().at(name);
     const size_t begin = stack->size() - op.schema().arguments().size();
     const torch::jit::Stack values(stack->begin() + static_cast<std::ptrdiff_t>(begin), stack->end());
     std::vector<size_t> targets;
@@ -251,20 +251,20 @@ void run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::St
         }
         node = c10::make_intrusive<CustomGradient>(name.substr(name.find("::") + 2), calls, targets);
         node->set_next_edges(std::move(edges));
-        node->keepInputs(values);
+        node->keep_inputs(values);
     }
     {
         const at::AutoDispatchBelowADInplaceOrView guard;
         op.redispatchBoxed(keys & c10::after_autograd_keyset, stack);
     }
     if (node) {
-        node->keepOutputs(*stack, begin);
+        node->keep_outputs(*stack, begin);
     }
 }
 
 }  // namespace
 
-void addGradient(const char* forward, const char* backward, const char* arguments, const char* results) {
+void add_gradient(const char* forward, const char* backward, const char* arguments, const char* results) {
     Backward call{std::string("diopi::") + backward, {}, {}};
     for (const std::string& word : split(arguments)) {
         call.arguments.push_back(parse(word));
@@ -272,7 +272,7 @@ void addGradient(const char* forward, const char* backward, const char* argument
     for (const std::string& word : split(results)) {
         call.results.push_back(word == "-" ? std::nullopt : std::make_optional<size_t>(std::stoul(word)));
     }
-    gradientsByOperator()[std::string("diopi::") + forward].push_back(std::move(call));
+    gradients_by_operator()[std::string("diopi::") + forward].push_back(std::move(call));
 }
 
 void differentiate(torch::Library& library, const char* forward) {

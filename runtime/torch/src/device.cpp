@@ -20,7 +20,7 @@
 
 namespace diopigen::backend {
 
-constinit thread_local ThreadState threadState;
+constinit thread_local ThreadState thread_state;
 
 namespace {
 
@@ -43,50 +43,50 @@ struct DeviceStreams {
 };
 
 // Never destroyed: threads may still use streams while static objects go.
-std::array<DeviceStreams, kMostDevices>& deviceStreams() {
+std::array<DeviceStreams, kMostDevices>& device_streams() {
     static auto* const streams = new std::array<DeviceStreams, kMostDevices>;
     return *streams;
 }
 
-void requireNotForked() {
+void require_not_forked() {
     TORCH_CHECK(!forked.load(std::memory_order_relaxed), "Cannot re-initialize ",
                 c10::get_privateuse1_backend(/*lower_case=*/true),
                 " in forked subprocess. To use it with multiprocessing, you must use the 'spawn' start method");
 }
 
-diopiStreamHandle_t makeStream(c10::DeviceIndex device) {
+diopiStreamHandle_t make_stream(c10::DeviceIndex device) {
     const WithDevice here(device);
     diopiStreamHandle_t handle = nullptr;
-    requireDone(device_functions().require_create_stream()(&handle), "make a stream");
+    require_done(device_functions().require_create_stream()(&handle), "make a stream");
     return handle;
 }
 
-diopiStreamHandle_t streamHandle(c10::DeviceIndex device, c10::StreamId id) {
-    requireNotForked();
-    DeviceStreams& streams = deviceStreams()[static_cast<size_t>(device)];
+diopiStreamHandle_t stream_handle(c10::DeviceIndex device, c10::StreamId id) {
+    require_not_forked();
+    DeviceStreams& streams = device_streams()[static_cast<size_t>(device)];
     const std::lock_guard<std::mutex> lock(streams.mutex);
     if (streams.handles.empty()) {
-        streams.handles.push_back(makeStream(device));
+        streams.handles.push_back(make_stream(device));
     }
     TORCH_CHECK(id >= 0 && static_cast<size_t>(id) < streams.handles.size(), "there is no stream ", id, " on device ",
                 static_cast<int>(device));
     return streams.handles[static_cast<size_t>(id)];
 }
 
-void requireDevice(c10::DeviceIndex device) {
-    requireNotForked();
-    const c10::DeviceIndex count = deviceCount();
+void require_device(c10::DeviceIndex device) {
+    require_not_forked();
+    const c10::DeviceIndex count = device_count();
     TORCH_CHECK(device >= 0 && device < count, "there is no device ", static_cast<int>(device), "; there are ",
                 static_cast<int>(count));
 }
 
-c10::Stream streamOf(c10::DeviceIndex device, c10::StreamId id) {
+c10::Stream stream_of(c10::DeviceIndex device, c10::StreamId id) {
     return c10::Stream(c10::Stream::UNSAFE, c10::Device(kDeviceType, device), id);
 }
 
 }  // namespace
 
-void deviceFails(int32_t code, const std::string& action) {
+void device_fails(int32_t code, const std::string& action) {
     const auto text = device_functions().get_last_error_string;
     const char* const reason = text == nullptr ? nullptr : text();
     TORCH_CHECK(false, "the device fails to ", action, " (code ", code, ")", reason == nullptr ? "" : ": ",
@@ -94,37 +94,37 @@ void deviceFails(int32_t code, const std::string& action) {
 }
 
 void initialize() {
-    requireNotForked();
+    require_not_forked();
     static std::once_flag once;
     std::call_once(once, [] {
         TORCH_CHECK(initLibrary != nullptr, "the vendor's library has no initLibrary");
         const int32_t code = initLibrary();
-        requireDone(code, "start (initLibrary)");
+        require_done(code, "start (initLibrary)");
         registered = device_functions();
         // The threads of the device are not in the child, which has only the thread that forked: its next use of the
         // device has to find out.
         pthread_atfork(nullptr, nullptr, [] {
             forked.store(true, std::memory_order_relaxed);
-            threadState.streams = {};
+            thread_state.streams = {};
         });
         started.store(true, std::memory_order_release);
     });
 }
 
-bool isInitialized() noexcept { return started.load(std::memory_order_acquire); }
+bool is_initialized() noexcept { return started.load(std::memory_order_acquire); }
 
-bool isForked() noexcept { return forked.load(std::memory_order_relaxed); }
+bool is_forked() noexcept { return forked.load(std::memory_order_relaxed); }
 
 int32_t finalize() {
-    if (!isInitialized()) {
+    if (!is_initialized()) {
         return 0;
     }
     const DeviceFunctions functions = device_functions();
-    for (c10::DeviceIndex device = 0; device < deviceCount(); ++device) {
-        synchronizeDevice(device);
+    for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
+        synchronize_device(device);
     }
-    deviceAllocator().emptyCache();
-    for (DeviceStreams& streams : deviceStreams()) {
+    device_allocator().emptyCache();
+    for (DeviceStreams& streams : device_streams()) {
         for (diopiStreamHandle_t handle : streams.handles) {
             if (handle != nullptr && functions.destroy_stream != nullptr) {
                 functions.destroy_stream(handle);
@@ -135,8 +135,8 @@ int32_t finalize() {
     return finalizeLibrary == nullptr ? 0 : finalizeLibrary();
 }
 
-c10::DeviceIndex deviceCount() noexcept {
-    if (isForked()) {
+c10::DeviceIndex device_count() noexcept {
+    if (is_forked()) {
         return 0;
     }
     static const c10::DeviceIndex count = [] {
@@ -155,107 +155,107 @@ c10::DeviceIndex deviceCount() noexcept {
     return count;
 }
 
-void setCurrentDevice(c10::DeviceIndex device) {
-    if (device == threadState.device) {
+void set_current_device(c10::DeviceIndex device) {
+    if (device == thread_state.device) {
         return;
     }
-    requireDevice(device);
+    require_device(device);
     if (accelerator.set_device != nullptr) {
-        requireDone(accelerator.set_device(device), "become the current device");
+        require_done(accelerator.set_device(device), "become the current device");
     }
-    threadState.device = device;
+    thread_state.device = device;
 }
 
-void restoreDevice(c10::DeviceIndex device) noexcept {
+void restore_device(c10::DeviceIndex device) noexcept {
     if (accelerator.set_device == nullptr || accelerator.set_device(device) == 0) {
-        threadState.device = device;
+        thread_state.device = device;
     }
 }
 
-MemoryInfo memoryInfo(c10::DeviceIndex device) {
-    requireDevice(device);
+MemoryInfo memory_info(c10::DeviceIndex device) {
+    require_device(device);
     MemoryInfo info;
     if (accelerator.memory_info != nullptr) {
-        requireDone(accelerator.memory_info(device, &info.free, &info.total), "tell its memory");
+        require_done(accelerator.memory_info(device, &info.free, &info.total), "tell its memory");
     }
     return info;
 }
 
-c10::Stream defaultStream(c10::DeviceIndex device) { return streamOf(device < 0 ? threadState.device : device, 0); }
+c10::Stream default_stream(c10::DeviceIndex device) { return stream_of(device < 0 ? thread_state.device : device, 0); }
 
-c10::Stream newStream(c10::DeviceIndex device) {
-    const c10::DeviceIndex index = device < 0 ? threadState.device : device;
-    requireDevice(index);
-    streamHandle(index, 0);
-    DeviceStreams& streams = deviceStreams()[static_cast<size_t>(index)];
+c10::Stream new_stream(c10::DeviceIndex device) {
+    const c10::DeviceIndex index = device < 0 ? thread_state.device : device;
+    require_device(index);
+    stream_handle(index, 0);
+    DeviceStreams& streams = device_streams()[static_cast<size_t>(index)];
     const std::lock_guard<std::mutex> lock(streams.mutex);
     const size_t id = 1 + streams.requests++ % kPooledStreams;
     if (id == streams.handles.size()) {
-        streams.handles.push_back(makeStream(index));
+        streams.handles.push_back(make_stream(index));
     }
-    return streamOf(index, static_cast<c10::StreamId>(id));
+    return stream_of(index, static_cast<c10::StreamId>(id));
 }
 
-c10::Stream currentStream(c10::DeviceIndex device) {
-    const c10::DeviceIndex index = device < 0 ? threadState.device : device;
-    return streamOf(index, threadState.streams[static_cast<size_t>(index)].id);
+c10::Stream current_stream(c10::DeviceIndex device) {
+    const c10::DeviceIndex index = device < 0 ? thread_state.device : device;
+    return stream_of(index, thread_state.streams[static_cast<size_t>(index)].id);
 }
 
-c10::Stream exchangeStream(c10::Stream stream) {
-    const c10::Stream before = currentStream(stream.device_index());
-    threadState.streams[static_cast<size_t>(stream.device_index())] = {stream.id(), handleOf(stream), true};
+c10::Stream exchange_stream(c10::Stream stream) {
+    const c10::Stream before = current_stream(stream.device_index());
+    thread_state.streams[static_cast<size_t>(stream.device_index())] = {stream.id(), handle_of(stream), true};
     return before;
 }
 
-diopiStreamHandle_t handleOf(c10::Stream stream) { return streamHandle(stream.device_index(), stream.id()); }
+diopiStreamHandle_t handle_of(c10::Stream stream) { return stream_handle(stream.device_index(), stream.id()); }
 
-diopiStreamHandle_t currentHandle(c10::DeviceIndex device) {
-    ThreadStream& current = threadState.streams[static_cast<size_t>(device)];
-    if (C10_UNLIKELY(!current.isKnown)) {
+diopiStreamHandle_t current_handle(c10::DeviceIndex device) {
+    ThreadStream& current = thread_state.streams[static_cast<size_t>(device)];
+    if (C10_UNLIKELY(!current.is_known)) {
         initialize();
-        current.handle = streamHandle(device, current.id);
-        current.isKnown = true;
+        current.handle = stream_handle(device, current.id);
+        current.is_known = true;
     }
     return current.handle;
 }
 
 void synchronize(c10::Stream stream) {
     const c10::DeviceIndex device = stream.device_index();
-    const ThreadStream& current = threadState.streams[static_cast<size_t>(device)];
-    const bool isCurrent = current.isKnown && current.id == stream.id();  // most often, and without a lock
-    waitFor(isCurrent ? current.handle : handleOf(stream));
+    const ThreadStream& current = thread_state.streams[static_cast<size_t>(device)];
+    const bool is_current = current.is_known && current.id == stream.id();  // most often, and without a lock
+    wait_for(is_current ? current.handle : handle_of(stream));
 }
 
-void waitFor(diopiStreamHandle_t stream) {
-    requireNoCapture(stream, "a wait of the host for the device");
-    requireDone(registered.require_synchronize_stream()(stream), "finish the work of a stream");
+void wait_for(diopiStreamHandle_t stream) {
+    require_no_capture(stream, "a wait of the host for the device");
+    require_done(registered.require_synchronize_stream()(stream), "finish the work of a stream");
 }
 
 namespace {
 
-std::deque<diopiStreamHandle_t> handlesOf(c10::DeviceIndex device) {
-    streamHandle(device, 0);
-    DeviceStreams& streams = deviceStreams()[static_cast<size_t>(device)];
+std::deque<diopiStreamHandle_t> handles_of(c10::DeviceIndex device) {
+    stream_handle(device, 0);
+    DeviceStreams& streams = device_streams()[static_cast<size_t>(device)];
     const std::lock_guard<std::mutex> lock(streams.mutex);
     return streams.handles;
 }
 
 }  // namespace
 
-void synchronizeDevice(c10::DeviceIndex device) {
-    const c10::DeviceIndex index = device < 0 ? threadState.device : device;
-    requireDevice(index);
-    for (diopiStreamHandle_t handle : handlesOf(index)) {
-        waitFor(handle);
+void synchronize_device(c10::DeviceIndex device) {
+    const c10::DeviceIndex index = device < 0 ? thread_state.device : device;
+    require_device(index);
+    for (diopiStreamHandle_t handle : handles_of(index)) {
+        wait_for(handle);
     }
 }
 
-void finishWork() noexcept {
-    for (c10::DeviceIndex device = 0; device < deviceCount(); ++device) {
+void finish_work() noexcept {
+    for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
         try {
-            for (diopiStreamHandle_t handle : handlesOf(device)) {
-                if (!isCapturing(handle)) {
-                    waitFor(handle);
+            for (diopiStreamHandle_t handle : handles_of(device)) {
+                if (!is_capturing(handle)) {
+                    wait_for(handle);
                 }
             }
         } catch (const std::exception&) {
@@ -273,57 +273,57 @@ Event::~Event() {
 void Event::record(c10::Stream stream) {
     if (event_ == nullptr && accelerator.create_event != nullptr) {
         const WithDevice here(stream.device_index());
-        requireDone(accelerator.create_event(&event_), "make an event");
+        require_done(accelerator.create_event(&event_), "make an event");
     }
     if (event_ == nullptr) {
         backend::synchronize(stream);
         return;
     }
-    requireDone(accelerator.record_event(event_, handleOf(stream)), "record an event");
+    require_done(accelerator.record_event(event_, handle_of(stream)), "record an event");
 }
 
 void Event::block(c10::Stream stream) const {
     if (event_ != nullptr) {
-        requireDone(accelerator.wait_event(handleOf(stream), event_), "wait for an event");
+        require_done(accelerator.wait_event(handle_of(stream), event_), "wait for an event");
     }
 }
 
 bool Event::query() const {
     bool done = true;
     if (event_ != nullptr) {
-        requireDone(accelerator.query_event(event_, &done), "ask for an event");
+        require_done(accelerator.query_event(event_, &done), "ask for an event");
     }
     return done;
 }
 
 void Event::synchronize() const {
     if (event_ != nullptr) {
-        requireDone(accelerator.synchronize_event(event_), "wait for an event");
+        require_done(accelerator.synchronize_event(event_), "wait for an event");
     }
 }
 
-double Event::elapsedMilliseconds(const Event& end) const {
+double Event::elapsed_milliseconds(const Event& end) const {
     TORCH_CHECK_NOT_IMPLEMENTED(event_ != nullptr && end.event_ != nullptr, "the device has no events to take times");
     double milliseconds = 0;
-    requireDone(accelerator.elapsed_time(event_, end.event_, &milliseconds), "take the time between two events");
+    require_done(accelerator.elapsed_time(event_, end.event_, &milliseconds), "take the time between two events");
     return milliseconds;
 }
 
-void copyToDevice(diopiStreamHandle_t stream, void* device, const void* host, uint64_t bytes) {
+void copy_to_device(diopiStreamHandle_t stream, void* device, const void* host, uint64_t bytes) {
     if (bytes != 0) {
-        requireDone(registered.require_copy_host_to_device()(stream, device, host, bytes), "copy from the host");
+        require_done(registered.require_copy_host_to_device()(stream, device, host, bytes), "copy from the host");
     }
 }
 
-void copyToHost(diopiStreamHandle_t stream, void* host, const void* device, uint64_t bytes) {
+void copy_to_host(diopiStreamHandle_t stream, void* host, const void* device, uint64_t bytes) {
     if (bytes != 0) {
-        requireDone(registered.require_copy_device_to_host()(stream, host, device, bytes), "copy to the host");
+        require_done(registered.require_copy_device_to_host()(stream, host, device, bytes), "copy to the host");
     }
 }
 
-void copyOnDevice(diopiStreamHandle_t stream, void* destination, const void* source, uint64_t bytes) {
+void copy_on_device(diopiStreamHandle_t stream, void* destination, const void* source, uint64_t bytes) {
     if (bytes != 0) {
-        requireDone(registered.require_copy_device_to_device()(stream, destination, source, bytes), "copy");
+        require_done(registered.require_copy_device_to_device()(stream, destination, source, bytes), "copy");
     }
 }
 

@@ -10,7 +10,7 @@
 namespace diopigen::backend {
 
 /// Raises PyTorch's error for operands of two devices; `where` follows its sentence.
-[[noreturn]] inline void rejectDevices(c10::Device one, c10::Device other, const std::string& where = {}) {
+[[noreturn]] inline void reject_devices(c10::Device one, c10::Device other, const std::string& where = {}) {
     TORCH_CHECK(false, "Expected all tensors to be on the same device, but found at least two devices, ", one, " and ",
                 other, "!", where);
 }

@@ -16,11 +16,11 @@ namespace diopigen::backend {
 
 namespace {
 
-c10::DeviceIndex indexOf(const at::Tensor& tensor) { return tensor.is_cpu() ? currentDevice() : tensor.get_device(); }
+c10::DeviceIndex index_of(const at::Tensor& tensor) { return tensor.is_cpu() ? current_device() : tensor.get_device(); }
 
 }  // namespace
 
-at::ScalarType scalarTypeOf(diopiDtype_t dtype) {
+at::ScalarType scalar_type_of(diopiDtype_t dtype) {
     for (const detail::ScalarTypeOfDtype& one : detail::kScalarTypes) {
         if (one.dtype == dtype) {
             return one.type;
@@ -51,39 +51,39 @@ diopiError_t diopiGetTensorDataConst(diopiConstTensorHandle_t th, const void** d
 diopiError_t diopiGetTensorShape(diopiConstTensorHandle_t th, diopiSize_t* size) {
     return guarded(__func__, [&] {
         require_not_null(th, "th");
-        *size = backend::sizesOf(backend::tensorOf(th).sizes());
+        *size = backend::sizes_of(backend::tensor_of(th).sizes());
     });
 }
 
 diopiError_t diopiGetTensorStride(diopiConstTensorHandle_t th, diopiSize_t* stride) {
-    return guarded(__func__, [&] { *stride = backend::sizesOf(backend::dense(th).strides()); });
+    return guarded(__func__, [&] { *stride = backend::sizes_of(backend::dense(th).strides()); });
 }
 
 diopiError_t diopiGetTensorDtype(diopiConstTensorHandle_t th, diopiDtype_t* dtype) {
     return guarded(__func__, [&] {
         require_not_null(th, "th");
-        *dtype = backend::dtypeOf(backend::tensorOf(th).scalar_type());
+        *dtype = backend::dtype_of(backend::tensor_of(th).scalar_type());
     });
 }
 
 diopiError_t diopiGetTensorDevice(diopiConstTensorHandle_t th, diopiDevice_t* device) {
     return guarded(__func__, [&] {
         require_not_null(th, "th");
-        *device = backend::tensorOf(th).is_cpu() ? diopi_host : diopi_device;
+        *device = backend::tensor_of(th).is_cpu() ? diopi_host : diopi_device;
     });
 }
 
 diopiError_t diopiGetTensorNumel(diopiConstTensorHandle_t th, int64_t* numel) {
     return guarded(__func__, [&] {
         require_not_null(th, "th");
-        *numel = backend::tensorOf(th).numel();
+        *numel = backend::tensor_of(th).numel();
     });
 }
 
 diopiError_t diopiGetTensorElemSize(diopiConstTensorHandle_t th, int64_t* itemsize) {
     return guarded(__func__, [&] {
         require_not_null(th, "th");
-        *itemsize = static_cast<int64_t>(backend::tensorOf(th).element_size());
+        *itemsize = static_cast<int64_t>(backend::tensor_of(th).element_size());
     });
 }
 
@@ -102,7 +102,7 @@ diopiError_t diopiGetTensorStorageNbytes(diopiConstTensorHandle_t th, size_t* pN
 diopiError_t diopiGetTensorDeviceIndex(diopiConstTensorHandle_t th, diopiDeviceIndex_t* pDevIndex) {
     return guarded(__func__, [&] {
         require_not_null(th, "th");
-        *pDevIndex = static_cast<diopiDeviceIndex_t>(backend::indexOf(backend::tensorOf(th)));
+        *pDevIndex = static_cast<diopiDeviceIndex_t>(backend::index_of(backend::tensor_of(th)));
     });
 }
 
@@ -121,18 +121,18 @@ diopiError_t diopiGetTensorValues(diopiConstTensorHandle_t th, diopiConstTensorH
 diopiError_t diopiIsTensorSparse(diopiConstTensorHandle_t th, bool* is_sparse) {
     return guarded(__func__, [&] {
         require_not_null(th, "th");
-        *is_sparse = backend::tensorOf(th).layout() != at::kStrided;
+        *is_sparse = backend::tensor_of(th).layout() != at::kStrided;
     });
 }
 
 diopiError_t diopiGetCurrentDeviceIndex(diopiDeviceIndex_t* pDevIndex) {
-    return guarded(__func__, [&] { *pDevIndex = static_cast<diopiDeviceIndex_t>(backend::currentDevice()); });
+    return guarded(__func__, [&] { *pDevIndex = static_cast<diopiDeviceIndex_t>(backend::current_device()); });
 }
 
 diopiError_t diopiGetStream(diopiContextHandle_t ctx, diopiStreamHandle_t* stream) {
     return guarded(__func__, [&] {
         require_not_null(ctx, "ctx");
-        *stream = backend::currentHandle(ctx->device);
+        *stream = backend::current_handle(ctx->device);
     });
 }
 
@@ -142,24 +142,24 @@ diopiError_t diopiRequireTensor(diopiContextHandle_t ctx, diopiTensorHandle_t* t
         require_not_null(ctx, "ctx");
         require_not_null(tensor, "tensor");
         require_not_null(size, "size");
-        const bool hasStride = stride != nullptr && stride->data != nullptr;
-        if (hasStride && stride->len != size->len) {
+        const bool has_stride = stride != nullptr && stride->data != nullptr;
+        if (has_stride && stride->len != size->len) {
             fail("parameter 'stride' has " + std::to_string(stride->len) + " dimensions, 'size' has " +
                  std::to_string(size->len));
         }
-        const at::ScalarType type = backend::scalarTypeOf(dtype);
-        if (ctx->result != nullptr && device != diopi_host && !hasStride && ctx->result->scalar_type() == type &&
-            ctx->result->sizes() == backend::arrayOf(*size) && ctx->result->is_contiguous()) {
+        const at::ScalarType type = backend::scalar_type_of(dtype);
+        if (ctx->result != nullptr && device != diopi_host && !has_stride && ctx->result->scalar_type() == type &&
+            ctx->result->sizes() == backend::array_of(*size) && ctx->result->is_contiguous()) {
             *tensor = backend::handle(*std::exchange(ctx->result, nullptr));
             return;
         }
         const c10::DispatchKeySet key(device == diopi_host ? c10::DispatchKey::CPU : c10::DispatchKey::PrivateUse1);
         c10::Allocator* const allocator =
-            device == diopi_host ? c10::GetAllocator(c10::kCPU) : &backend::deviceAllocator();
+            device == diopi_host ? c10::GetAllocator(c10::kCPU) : &backend::device_allocator();
         ctx->temporaries.emplace_back(
-            hasStride ? at::detail::empty_strided_generic(backend::arrayOf(*size), backend::arrayOf(*stride), allocator,
-                                                          key, type)
-                      : at::detail::empty_generic(backend::arrayOf(*size), allocator, key, type, std::nullopt));
+            has_stride ? at::detail::empty_strided_generic(backend::array_of(*size), backend::array_of(*stride),
+                                                           allocator, key, type)
+                       : at::detail::empty_generic(backend::array_of(*size), allocator, key, type, std::nullopt));
         *tensor = backend::handle(ctx->temporaries.back());
     });
 }
@@ -195,7 +195,7 @@ diopiError_t diopiGeneratorGetSeedAndOffset(diopiGeneratorHandle_t th, uint64_t*
     return guarded(__func__, [&] {
         require_not_null(th, "th");
         auto* const generator = reinterpret_cast<c10::GeneratorImpl*>(th);
-        const uint64_t* const captured = backend::offsetInCapture(generator, backend::Use::read);
+        const uint64_t* const captured = backend::offset_in_capture(generator, backend::Use::kRead);
         const std::lock_guard<std::mutex> lock(generator->mutex_);
         *ptrSeed = generator->current_seed();
         *ptrOffset = captured == nullptr ? generator->get_offset() : *captured;
@@ -206,7 +206,7 @@ diopiError_t diopiGeneratorSetSeedAndOffset(diopiGeneratorHandle_t th, uint64_t 
     return guarded(__func__, [&] {
         require_not_null(th, "th");
         auto* const generator = reinterpret_cast<c10::GeneratorImpl*>(th);
-        if (uint64_t* const captured = backend::offsetInCapture(generator, backend::Use::write)) {
+        if (uint64_t* const captured = backend::offset_in_capture(generator, backend::Use::kWrite)) {
             *captured = offset;
             return;
         }

@@ -15,6 +15,7 @@
 
 #include "comparison.h"
 #include "devices.h"
+#include "handlers.h"
 
 namespace diopigen::backend {
 
@@ -31,12 +32,12 @@ Counts& counts() {
     return *result;
 }
 
-thread_local std::string nextReason;
-thread_local std::string lastReason;
-thread_local Left lastLeft;
+thread_local std::string next_reason;
+thread_local std::string last_reason;
+thread_local Left last_left;
 
 // A reason with the dtypes of the call's tensors.
-std::string withDtypes(const std::string& text, const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+std::string with_dtypes(const std::string& text, const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
     std::string dtypes;
     const auto add = [&](const at::Tensor& tensor) {
         if (tensor.defined()) {
@@ -55,7 +56,7 @@ std::string withDtypes(const std::string& text, const c10::OperatorHandle& op, c
 
 // A generator of the CPU that starts where the device's one is; the device's one moves on, so that the next call draws
 // other numbers.
-at::Generator onCpu(const at::Generator& generator) {
+at::Generator on_cpu(const at::Generator& generator) {
     c10::GeneratorImpl* const own = generator.unsafeGetGeneratorImpl();
     const std::lock_guard<std::mutex> lock(own->mutex_);
     const uint64_t offset = own->get_offset();
@@ -66,31 +67,31 @@ at::Generator onCpu(const at::Generator& generator) {
 }
 
 // Generators of the device cannot be used by kernels of the CPU.
-void translateGenerators(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+void translate_generators(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     const auto& arguments = op.schema().arguments();
     const size_t first = stack->size() - arguments.size();
     for (size_t i = 0; i < arguments.size(); ++i) {
         c10::IValue& value = (*stack)[first + i];
         const auto type = arguments[i].type();
-        const bool isGenerator =
+        const bool is_generator =
             type->kind() == c10::TypeKind::GeneratorType ||
             (type->kind() == c10::TypeKind::OptionalType &&
              type->castRaw<c10::OptionalType>()->getElementType()->kind() == c10::TypeKind::GeneratorType);
-        if (!isGenerator) {
+        if (!is_generator) {
             continue;
         }
         if (value.isNone()) {
-            value = onCpu(defaultGenerator(currentDevice()));
+            value = on_cpu(default_generator(current_device()));
         } else if (value.toGenerator().device().type() == kDeviceType) {
-            value = onCpu(value.toGenerator());
+            value = on_cpu(value.toGenerator());
         }
     }
 }
 
-c10::OperatorHandle cpuOperator(const char* name) { return c10::Dispatcher::singleton().findSchemaOrThrow(name, ""); }
+c10::OperatorHandle cpu_operator(const char* name) { return c10::Dispatcher::singleton().findSchemaOrThrow(name, ""); }
 
 // convolution_backward takes the sizes of the bias after the weight.
-void insertBiasSizes(torch::jit::Stack* stack) {
+void insert_bias_sizes(torch::jit::Stack* stack) {
     constexpr size_t kArguments = 10;
     constexpr std::ptrdiff_t kWeight = 2;
     constexpr std::ptrdiff_t kTransposed = 6;
@@ -101,17 +102,17 @@ void insertBiasSizes(torch::jit::Stack* stack) {
     stack->insert(first + kWeight + 1, c10::IValue(std::vector<int64_t>{channels}));
 }
 
-void fallBackBoxed(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* stack) {
-    if (C10_UNLIKELY(isWatched.load(std::memory_order_relaxed)) && !std::exchange(isInside, false)) {
+void fall_back_boxed(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* stack) {
+    if (C10_UNLIKELY(is_watched.load(std::memory_order_relaxed)) && !std::exchange(is_inside, false)) {
         watch(op, stack);
         return;
     }
-    fallBack(op, stack);
+    fall_back(op, stack);
 }
 
 // Factorizations of a contiguous matrix factor its transpose instead, and the formula of the gradient asks the same
 // matrix once more: its copy must not become contiguous if it is not.
-void keepContiguity(const std::string& name, torch::jit::Stack* stack, size_t count) {
+void keep_contiguity(const std::string& name, torch::jit::Stack* stack, size_t count) {
     if (name != "aten::_linalg_det" && name != "aten::_linalg_slogdet" && name != "aten::_linalg_solve_ex") {
         return;
     }
@@ -140,7 +141,7 @@ constexpr std::array<std::string_view, 14> kMixed{"aten::_copy_from",
                                                   "aten::index_put_"};
 
 // Copies would hide that a caller mixes devices.
-void requireOneDevice(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+void require_one_device(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
     const std::string& name = op.operator_name().name;
     if (std::find(kMixed.begin(), kMixed.end(), name) != kMixed.end()) {
         return;
@@ -151,7 +152,7 @@ void requireOneDevice(const c10::OperatorHandle& op, const torch::jit::Stack& st
             return;
         }
         if (first.has_value() && tensor.device() != *first) {
-            rejectDevices(*first, tensor.device(), " (when checking the arguments of " + overloadName(op) + ")");
+            reject_devices(*first, tensor.device(), " (when checking the arguments of " + overload_name(op) + ")");
         }
         first = tensor.device();
     };
@@ -175,8 +176,8 @@ void requireOneDevice(const c10::OperatorHandle& op, const torch::jit::Stack& st
 struct Staged {
     at::Tensor original;
     at::Tensor memory;
-    at::Tensor hostMemory;
-    at::Tensor onHost;
+    at::Tensor host_memory;
+    at::Tensor on_host;
 
     explicit Staged(at::Tensor tensor) : original(std::move(tensor)) {
         int64_t extent = original.numel() == 0 ? 0 : 1;
@@ -184,17 +185,17 @@ struct Staged {
             extent += original.stride(i) * (original.size(i) - 1);
         }
         memory = original.as_strided({extent}, {1}, original.storage_offset());
-        hostMemory = memory.to(at::kCPU);
-        onHost = hostMemory.as_strided(original.sizes(), original.strides(), 0);
+        host_memory = memory.to(at::kCPU);
+        on_host = host_memory.as_strided(original.sizes(), original.strides(), 0);
     }
 
-    void copyBack() {
-        if (onHost.sizes() == original.sizes()) {
-            memory.copy_(hostMemory);
+    void copy_back() {
+        if (on_host.sizes() == original.sizes()) {
+            memory.copy_(host_memory);
             return;
         }
-        original.resize_(onHost.sizes());
-        original.copy_(onHost);
+        original.resize_(on_host.sizes());
+        original.copy_(on_host);
     }
 };
 
@@ -203,71 +204,71 @@ constexpr size_t kMostReasons = 64;
 
 // Counts a fallback; returns its reason. Throws where the calling thread's stream is being captured.
 std::string count(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
-    const std::string noted = std::exchange(nextReason, {});
-    const Left left = noted.empty() ? Left{} : std::exchange(lastLeft, {});
-    std::string reason = withDtypes(noted.empty() ? "no function of the interface serves it" : noted, op, stack);
-    const std::string overload = overloadName(op);
-    if (isCapturing(currentDevice())) {
-        rejectInCapture(overload + ", which runs on the CPU: " + reason);
+    const std::string noted = std::exchange(next_reason, {});
+    const Left left = noted.empty() ? Left{} : std::exchange(last_left, {});
+    std::string reason = with_dtypes(noted.empty() ? "no function of the interface serves it" : noted, op, stack);
+    const std::string overload = overload_name(op);
+    if (is_capturing(current_device())) {
+        reject_in_capture(overload + ", which runs on the CPU: " + reason);
     }
     const std::lock_guard<std::mutex> lock(counts().mutex);
     std::map<std::string, Fallback>& reasons = counts().fallbacks[overload];
-    const bool isOther = reasons.size() >= kMostReasons && reasons.count(reason) == 0;
-    const std::string key = isOther ? "other reasons" : reason;
-    Fallback& entry = reasons.try_emplace(key, Fallback{overload, key, isOther ? Left{} : left}).first->second;
+    const bool is_other = reasons.size() >= kMostReasons && reasons.count(reason) == 0;
+    const std::string key = is_other ? "other reasons" : reason;
+    Fallback& entry = reasons.try_emplace(key, Fallback{overload, key, is_other ? Left{} : left}).first->second;
     ++entry.calls;
     return reason;
 }
 
 }  // namespace
 
-void noteReason(std::string reason) { nextReason = std::move(reason); }
+void note_reason(std::string reason) { next_reason = std::move(reason); }
 
-void noteLeft(Left left) { lastLeft = std::move(left); }
+void note_left(Left left) { last_left = std::move(left); }
 
-std::string takeReason() { return std::exchange(lastReason, {}); }
+std::string take_reason() { return std::exchange(last_reason, {}); }
 
-std::string overloadName(const c10::OperatorHandle& op) {
+std::string overload_name(const c10::OperatorHandle& op) {
     std::string name = op.operator_name().name;
     name = name.substr(name.find("::") + 2);
     return op.operator_name().overload_name.empty() ? name : name + "." + op.operator_name().overload_name;
 }
 
-void runOnCpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+void run_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     const std::string& name = op.operator_name().name;
     if (name == "aten::convolution_overrideable") {
         // Made for devices: the CPU has the same under another name.
-        cpuOperator("aten::convolution").callBoxed(*stack);
+        cpu_operator("aten::convolution").callBoxed(*stack);
     } else if (name == "aten::convolution_backward_overrideable") {
-        insertBiasSizes(stack);
-        cpuOperator("aten::convolution_backward").callBoxed(*stack);
+        insert_bias_sizes(stack);
+        cpu_operator("aten::convolution_backward").callBoxed(*stack);
     } else {
         op.callBoxed(*stack);
     }
 }
 
-void fallBack(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-    requireOneDevice(op, *stack);
+void fall_back(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+    require_one_device(op, *stack);
     std::string reason = count(op, *stack);
-    translateGenerators(op, stack);
+    translate_generators(op, stack);
     const std::string& name = op.operator_name().name;
-    keepContiguity(name, stack, op.schema().arguments().size());
+    keep_contiguity(name, stack, op.schema().arguments().size());
     if (name == "aten::convolution_overrideable") {
-        at::native::cpu_fallback(cpuOperator("aten::convolution"), stack, /*error_on_views=*/true);
+        at::native::cpu_fallback(cpu_operator("aten::convolution"), stack, /*error_on_views=*/true);
     } else if (name == "aten::convolution_backward_overrideable") {
-        insertBiasSizes(stack);
-        at::native::cpu_fallback(cpuOperator("aten::convolution_backward"), stack, /*error_on_views=*/true);
+        insert_bias_sizes(stack);
+        at::native::cpu_fallback(cpu_operator("aten::convolution_backward"), stack, /*error_on_views=*/true);
     } else {
         at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
     }
-    lastReason = std::move(reason);  // the copies before have theirs
+    last_reason = std::move(reason);  // the copies before have theirs
 }
 
-void fallBackInPlace(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-    requireOneDevice(op, *stack);
-    noteReason("several indices of a tensor that is written are one element");
+void fall_back_in_place(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+    require_one_device(op, *stack);
+    note_reason("several indices of a tensor that is written are one element");
     std::string reason = count(op, *stack);
-    translateGenerators(op, stack);
+    translate_generators(op, stack);
     const auto& arguments = op.schema().arguments();
     const size_t first = stack->size() - arguments.size();
     std::vector<Staged> staged;
@@ -275,21 +276,21 @@ void fallBackInPlace(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
         c10::IValue& value = (*stack)[first + i];
         const auto* const alias = arguments[i].alias_info();
         if (value.isTensor() && alias != nullptr && alias->isWrite() && value.toTensor().defined()) {
-            value = staged.emplace_back(value.toTensor()).onHost;
+            value = staged.emplace_back(value.toTensor()).on_host;
         } else {
             value = copied({value}).front();
         }
     }
-    runOnCpu(op, stack);
+    run_on_cpu(op, stack);
     for (Staged& one : staged) {
-        one.copyBack();
+        one.copy_back();
         for (c10::IValue& value : *stack) {
-            if (value.isTensor() && value.toTensor().is_same(one.onHost)) {
+            if (value.isTensor() && value.toTensor().is_same(one.on_host)) {
                 value = one.original;
             }
         }
     }
-    lastReason = std::move(reason);
+    last_reason = std::move(reason);
 }
 
 std::vector<Fallback> fallbacks() {
@@ -303,7 +304,7 @@ std::vector<Fallback> fallbacks() {
     return found;
 }
 
-void resetFallbacks() {
+void reset_fallbacks() {
     const std::lock_guard<std::mutex> lock(counts().mutex);
     counts().fallbacks.clear();
 }
@@ -314,12 +315,12 @@ void resetFallbacks() {
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     for (const char* const name : {"_linalg_solve_ex", "lu_unpack", "kaiser_window", "kaiser_window.periodic",
                                    "kaiser_window.beta", "range.out_"}) {
-        library.impl(name, torch::CppFunction::makeFromBoxedFunction<&fallBackBoxed>());
+        library.impl(name, torch::CppFunction::makeFromBoxedFunction<&fall_back_boxed>());
     }
 }
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, library) {
-    library.fallback(torch::CppFunction::makeFromBoxedFunction<&fallBackBoxed>());
+    library.fallback(torch::CppFunction::makeFromBoxedFunction<&fall_back_boxed>());
 }
 
 }  // namespace diopigen::backend

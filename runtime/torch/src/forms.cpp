@@ -10,20 +10,20 @@ at::Tensor& give(at::Tensor& out, const at::Tensor& result) {
         return out;
     }
     if (out.scalar_type() != result.scalar_type() || out.device() != result.device()) {
-        fallBack("PyTorch has rules for the dtypes and devices of outputs");
+        fall_back("PyTorch has rules for the dtypes and devices of outputs");
     }
     at::native::resize_output(out, result.sizes());
     return out.copy_(result);
 }
 
-at::Tensor& giveInplace(at::Tensor& self, const at::Tensor& result) {
+at::Tensor& give_inplace(at::Tensor& self, const at::Tensor& result) {
     if (self.scalar_type() != result.scalar_type() || self.sizes() != result.sizes()) {
-        fallBack("PyTorch has rules for what is written in place");
+        fall_back("PyTorch has rules for what is written in place");
     }
     return self.copy_(result);
 }
 
-void makeOrResize(at::Tensor& out, at::IntArrayRef sizes, const at::TensorOptions& options) {
+void make_or_resize(at::Tensor& out, at::IntArrayRef sizes, const at::TensorOptions& options) {
     if (!out.defined()) {
         out = at::empty(sizes, options);
         return;
@@ -35,10 +35,10 @@ void makeOrResize(at::Tensor& out, at::IntArrayRef sizes, const at::TensorOption
     }
 }
 
-void makeOrShape(at::Tensor& out, at::IntArrayRef sizes, const at::TensorOptions& options) {
+void make_or_shape(at::Tensor& out, at::IntArrayRef sizes, const at::TensorOptions& options) {
     TORCH_CHECK(!out.defined() || out.dtype() == options.dtype(), "Expected out tensor to have dtype ", options.dtype(),
                 ", but got ", out.dtype(), " instead");
-    makeOrResize(out, sizes, options);
+    make_or_resize(out, sizes, options);
 }
 
 }  // namespace diopigen::backend

@@ -20,7 +20,7 @@ GeneratorImpl::GeneratorImpl(c10::DeviceIndex device)
     : c10::GeneratorImpl({kDeviceType, device}, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)) {}
 
 void GeneratorImpl::set_current_seed(uint64_t seed) {
-    requireUncaptured(this);
+    require_uncaptured(this);
     seed_ = seed;
     offset_ = 0;
 }
@@ -33,14 +33,14 @@ uint64_t GeneratorImpl::seed() {
 }
 
 void GeneratorImpl::set_offset(uint64_t offset) {
-    requireUncaptured(this);
+    require_uncaptured(this);
     offset_ = offset;
 }
 
 uint64_t GeneratorImpl::get_offset() const { return offset_; }
 
 void GeneratorImpl::set_state(const c10::TensorImpl& state) {
-    requireUncaptured(this);
+    require_uncaptured(this);
     at::detail::check_rng_state(state);
     TORCH_CHECK(state.numel() == kStateBytes, "the state of a generator has ", kStateBytes, " bytes, not ",
                 state.numel());
@@ -64,26 +64,26 @@ GeneratorImpl* GeneratorImpl::clone_impl() const {
     return copy;
 }
 
-at::Generator newGenerator(c10::DeviceIndex device) {
-    return at::make_generator<GeneratorImpl>(device < 0 ? currentDevice() : device);
+at::Generator new_generator(c10::DeviceIndex device) {
+    return at::make_generator<GeneratorImpl>(device < 0 ? current_device() : device);
 }
 
-const at::Generator& defaultGenerator(c10::DeviceIndex device) {
+const at::Generator& default_generator(c10::DeviceIndex device) {
     static std::mutex mutex;
     static std::deque<at::Generator> generators;
-    const auto index = static_cast<size_t>(device < 0 ? currentDevice() : device);
+    const auto index = static_cast<size_t>(device < 0 ? current_device() : device);
     const std::lock_guard<std::mutex> lock(mutex);
-    TORCH_CHECK(index < static_cast<size_t>(deviceCount()), "there is no device ", index);
+    TORCH_CHECK(index < static_cast<size_t>(device_count()), "there is no device ", index);
     while (generators.size() <= index) {
-        generators.push_back(newGenerator(static_cast<c10::DeviceIndex>(generators.size())));
+        generators.push_back(new_generator(static_cast<c10::DeviceIndex>(generators.size())));
     }
     return generators[index];
 }
 
-diopiGeneratorHandle_t generatorHandle(const std::optional<at::Generator>& generator, c10::DeviceIndex device) {
-    const bool isDefined = generator.has_value() && generator->defined();
+diopiGeneratorHandle_t generator_handle(const std::optional<at::Generator>& generator, c10::DeviceIndex device) {
+    const bool is_defined = generator.has_value() && generator->defined();
     c10::GeneratorImpl* const found =
-        isDefined ? generator->unsafeGetGeneratorImpl() : defaultGenerator(device).unsafeGetGeneratorImpl();
+        is_defined ? generator->unsafeGetGeneratorImpl() : default_generator(device).unsafeGetGeneratorImpl();
     TORCH_CHECK(found->device().type() == kDeviceType, "Expected a '", c10::Device(kDeviceType),
                 "' device type for generator but found '", found->device(), "'");
     return reinterpret_cast<diopiGeneratorHandle_t>(found);

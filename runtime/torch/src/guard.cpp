@@ -19,10 +19,10 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
         setDevice(device);
         return before;
     }
-    c10::Device getDevice() const override { return {kDeviceType, currentDevice()}; }
+    c10::Device getDevice() const override { return {kDeviceType, current_device()}; }
     void setDevice(c10::Device device) const override {
         if (device.has_index()) {
-            setCurrentDevice(device.index());
+            set_current_device(device.index());
         }
     }
     void uncheckedSetDevice(c10::Device device) const noexcept override {
@@ -32,7 +32,7 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
             // A destructor asks: an error cannot be reported.
         }
     }
-    c10::DeviceIndex deviceCount() const noexcept override { return backend::deviceCount(); }
+    c10::DeviceIndex deviceCount() const noexcept override { return backend::device_count(); }
     // The dtypes of the interface, and those of PyTorch that the fallback computes on copies.
     c10::DeviceCapability getDeviceCapability(c10::Device /*device*/) const override {
         c10::DeviceCapability capability;
@@ -43,16 +43,16 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
             1ULL << c10::kIndex_ComplexFloat | 1ULL << c10::kIndex_ComplexDouble;
         return capability;
     }
-    void synchronizeDevice(const c10::DeviceIndex device) const override { backend::synchronizeDevice(device); }
+    void synchronizeDevice(const c10::DeviceIndex device) const override { backend::synchronize_device(device); }
 
-    c10::Stream getStream(c10::Device device) const override { return currentStream(device.index()); }
-    c10::Stream getDefaultStream(c10::Device device) const override { return defaultStream(device.index()); }
+    c10::Stream getStream(c10::Device device) const override { return current_stream(device.index()); }
+    c10::Stream getDefaultStream(c10::Device device) const override { return default_stream(device.index()); }
     c10::Stream getStreamFromGlobalPool(c10::Device device, bool /*isHighPriority*/) const override {
-        return newStream(device.index());
+        return new_stream(device.index());
     }
-    c10::Stream getNewStream(c10::Device device, int /*priority*/) const override { return newStream(device.index()); }
-    c10::Stream exchangeStream(c10::Stream stream) const override { return backend::exchangeStream(stream); }
-    void* getStreamNativeHandle(const c10::Stream stream) const override { return handleOf(stream); }
+    c10::Stream getNewStream(c10::Device device, int /*priority*/) const override { return new_stream(device.index()); }
+    c10::Stream exchangeStream(c10::Stream stream) const override { return backend::exchange_stream(stream); }
+    void* getStreamNativeHandle(const c10::Stream stream) const override { return handle_of(stream); }
     bool queryStream(const c10::Stream& stream) const override {
         Event event;
         event.record(stream);
@@ -84,10 +84,10 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     double elapsedTime(void* start, void* end, const c10::DeviceIndex /*device*/) const override {
         TORCH_CHECK(start != nullptr && end != nullptr,
                     "Both events must be recorded before calculating elapsed time.");
-        return static_cast<Event*>(start)->elapsedMilliseconds(*static_cast<Event*>(end));
+        return static_cast<Event*>(start)->elapsed_milliseconds(*static_cast<Event*>(end));
     }
     void recordDataPtrOnStream(const c10::DataPtr& data, const c10::Stream& stream) const override {
-        deviceAllocator().recordStream(data, stream);
+        device_allocator().recordStream(data, stream);
     }
 };
 
@@ -96,27 +96,27 @@ C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard);
 class Hooks final : public at::PrivateUse1HooksInterface {
   public:
     bool isBuilt() const override { return true; }
-    bool isAvailable() const override { return backend::deviceCount() > 0; }
-    bool hasPrimaryContext(c10::DeviceIndex /*device*/) const override { return isInitialized(); }
+    bool isAvailable() const override { return backend::device_count() > 0; }
+    bool hasPrimaryContext(c10::DeviceIndex /*device*/) const override { return is_initialized(); }
     void init() const override { initialize(); }
-    c10::DeviceIndex deviceCount() const override { return backend::deviceCount(); }
-    void setCurrentDevice(c10::DeviceIndex device) const override { backend::setCurrentDevice(device); }
-    c10::DeviceIndex getCurrentDevice() const override { return currentDevice(); }
+    c10::DeviceIndex deviceCount() const override { return backend::device_count(); }
+    void setCurrentDevice(c10::DeviceIndex device) const override { backend::set_current_device(device); }
+    c10::DeviceIndex getCurrentDevice() const override { return current_device(); }
     c10::DeviceIndex exchangeDevice(c10::DeviceIndex device) const override {
-        const c10::DeviceIndex before = currentDevice();
-        backend::setCurrentDevice(device);
+        const c10::DeviceIndex before = current_device();
+        backend::set_current_device(device);
         return before;
     }
     c10::DeviceIndex maybeExchangeDevice(c10::DeviceIndex device) const override {
-        return device < 0 ? currentDevice() : exchangeDevice(device);
+        return device < 0 ? current_device() : exchangeDevice(device);
     }
-    bool isPinnedPtr(const void* data) const override { return isPinned(data); }
-    c10::Allocator* getPinnedMemoryAllocator() const override { return &pinnedAllocator(); }
-    c10::Device getDeviceFromPtr(void* /*data*/) const override { return {kDeviceType, currentDevice()}; }
+    bool isPinnedPtr(const void* data) const override { return is_pinned(data); }
+    c10::Allocator* getPinnedMemoryAllocator() const override { return &pinned_allocator(); }
+    c10::Device getDeviceFromPtr(void* /*data*/) const override { return {kDeviceType, current_device()}; }
     const at::Generator& getDefaultGenerator(c10::DeviceIndex device) const override {
-        return defaultGenerator(device);
+        return default_generator(device);
     }
-    at::Generator getNewGenerator(c10::DeviceIndex device) const override { return newGenerator(device); }
+    at::Generator getNewGenerator(c10::DeviceIndex device) const override { return new_generator(device); }
     void resizePrivateUse1Bytes(const c10::Storage& storage, size_t bytes) const override;
 };
 
@@ -125,15 +125,15 @@ void Hooks::resizePrivateUse1Bytes(const c10::Storage& storage, size_t bytes) co
     TORCH_CHECK(impl->resizable(), "Trying to resize storage that is not resizable");
     const c10::OptionalDeviceGuard guard(impl->device());
     const c10::DeviceIndex device = impl->device().index();
-    c10::DataPtr data = deviceAllocator().allocate(bytes);
-    copyOnDevice(currentHandle(device), data.get(), impl->data(), std::min(bytes, impl->nbytes()));
+    c10::DataPtr data = device_allocator().allocate(bytes);
+    copy_on_device(current_handle(device), data.get(), impl->data(), std::min(bytes, impl->nbytes()));
     impl->set_data_ptr_noswap(std::move(data));
     impl->set_nbytes(bytes);
 }
 
 // In one place, since each of these has to be there before the first tensor is made.
-[[maybe_unused]] const bool isGuardRegistered = [] {
-    c10::SetAllocator(kDeviceType, &deviceAllocator());
+[[maybe_unused]] const bool kGuardRegistered = [] {
+    c10::SetAllocator(kDeviceType, &device_allocator());
     at::RegisterPrivateUse1HooksInterface(new Hooks);
     return true;
 }();

@@ -10,14 +10,14 @@
 
 namespace diopigen::backend {
 
-inline at::IntArrayRef arrayOf(const diopiSize_t& size) { return {size.data, static_cast<size_t>(size.len)}; }
+inline at::IntArrayRef array_of(const diopiSize_t& size) { return {size.data, static_cast<size_t>(size.len)}; }
 
-inline diopiSize_t sizesOf(at::IntArrayRef array) { return {array.data(), static_cast<int64_t>(array.size())}; }
+inline diopiSize_t sizes_of(at::IntArrayRef array) { return {array.data(), static_cast<int64_t>(array.size())}; }
 
 /// A tensor that is there and has strides. Throws for any other.
 inline const at::Tensor& dense(diopiConstTensorHandle_t th) {
     require_not_null(th, "th");
-    const at::Tensor& tensor = tensorOf(th);
+    const at::Tensor& tensor = tensor_of(th);
     if (tensor.layout() != at::kStrided) {
         fail("parameter 'th' is sparse");
     }
@@ -27,7 +27,7 @@ inline const at::Tensor& dense(diopiConstTensorHandle_t th) {
 /// A matrix in compressed rows. Throws for any other tensor.
 inline const CompressedRows& sparse(diopiConstTensorHandle_t th) {
     require_not_null(th, "th");
-    const auto* const rows = dynamic_cast<const CompressedRows*>(tensorOf(th).unsafeGetTensorImpl());
+    const auto* const rows = dynamic_cast<const CompressedRows*>(tensor_of(th).unsafeGetTensorImpl());
     if (rows == nullptr) {
         fail("parameter 'th' is not a sparse tensor");
     }

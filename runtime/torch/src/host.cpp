@@ -16,7 +16,7 @@ namespace diopigen::backend {
 
 namespace {
 
-c10::Device deviceOf(diopiDevice_t device, c10::DeviceIndex index) {
+c10::Device device_of(diopiDevice_t device, c10::DeviceIndex index) {
     return device == diopi_host ? c10::Device(c10::kCPU) : c10::Device(kDeviceType, index);
 }
 
@@ -31,7 +31,7 @@ at::Tensor over(c10::Storage storage, at::IntArrayRef size, at::IntArrayRef stri
 }
 
 // Returns whether the elements are without gaps with the channels last, for any rank from 3.
-bool isChannelsLast(const at::Tensor& tensor) {
+bool is_channels_last(const at::Tensor& tensor) {
     const int64_t rank = tensor.dim();
     int64_t expected = 1;
     for (int64_t location = 0; location < rank; ++location) {
@@ -56,15 +56,15 @@ using diopigen::require_not_null;
 namespace backend = diopigen::backend;
 
 uint32_t diopiHostDescribeTensor(diopiConstTensorHandle_t th) {
-    if (th == nullptr || backend::tensorOf(th).layout() != at::kStrided) {
+    if (th == nullptr || backend::tensor_of(th).layout() != at::kStrided) {
         return 1U << 31;
     }
-    const at::Tensor& tensor = backend::tensorOf(th);
+    const at::Tensor& tensor = backend::tensor_of(th);
     const auto rank = static_cast<uint32_t>(tensor.dim());
-    uint32_t word = static_cast<uint32_t>(backend::dtypeOf(tensor.scalar_type())) | rank << 8;
-    const bool isEmpty = tensor.numel() == 0;
-    word |= isEmpty || tensor.is_contiguous() ? 1U << 16 : 0;
-    word |= rank >= 3 && (isEmpty || backend::isChannelsLast(tensor)) ? 1U << 17 : 0;
+    uint32_t word = static_cast<uint32_t>(backend::dtype_of(tensor.scalar_type())) | rank << 8;
+    const bool is_empty = tensor.numel() == 0;
+    word |= is_empty || tensor.is_contiguous() ? 1U << 16 : 0;
+    word |= rank >= 3 && (is_empty || backend::is_channels_last(tensor)) ? 1U << 17 : 0;
     return word;
 }
 
@@ -73,13 +73,13 @@ diopiError_t diopiHostInspectTensor(diopiConstTensorHandle_t th, const void** da
                                     diopiDevice_t* device, bool* is_sparse) {
     return guarded(__func__, [&] {
         require_not_null(th, "th");
-        const at::Tensor& tensor = backend::tensorOf(th);
+        const at::Tensor& tensor = backend::tensor_of(th);
         *is_sparse = tensor.layout() != at::kStrided;
         *data = *is_sparse ? nullptr : tensor.const_data_ptr();
-        *size = backend::sizesOf(tensor.sizes());
-        *stride = *is_sparse ? diopiSize_t{nullptr, 0} : backend::sizesOf(tensor.strides());
+        *size = backend::sizes_of(tensor.sizes());
+        *stride = *is_sparse ? diopiSize_t{nullptr, 0} : backend::sizes_of(tensor.strides());
         *element_size = static_cast<int64_t>(tensor.element_size());
-        *dtype = backend::dtypeOf(tensor.scalar_type());
+        *dtype = backend::dtype_of(tensor.scalar_type());
         *device = tensor.is_cpu() ? diopi_host : diopi_device;
     });
 }
@@ -87,7 +87,7 @@ diopiError_t diopiHostInspectTensor(diopiConstTensorHandle_t th, const void** da
 diopiError_t diopiHostSynchronize(diopiContextHandle_t ctx) {
     return guarded(__func__, [&] {
         require_not_null(ctx, "ctx");
-        backend::synchronize(backend::currentStream(ctx->device));
+        backend::synchronize(backend::current_stream(ctx->device));
     });
 }
 
@@ -95,7 +95,7 @@ diopiError_t diopiHostReleaseTemporary(diopiContextHandle_t ctx, diopiTensorHand
     return guarded(__func__, [&] {
         require_not_null(ctx, "ctx");
         require_not_null(tensor, "tensor");
-        const at::Tensor* const address = &backend::tensorOf(tensor);
+        const at::Tensor* const address = &backend::tensor_of(tensor);
         ctx->temporaries.remove_if([&](const at::Tensor& one) { return &one == address; });
     });
 }
@@ -108,11 +108,11 @@ diopiError_t diopiHostWrapMemory(diopiContextHandle_t ctx, diopiTensorHandle_t* 
         require_not_null(tensor, "tensor");
         require_not_null(size, "size");
         require_not_null(stride, "stride");
-        const c10::Device location = backend::deviceOf(device, ctx->device);
+        const c10::Device location = backend::device_of(device, ctx->device);
         c10::Storage storage(c10::Storage::use_byte_size_t(), static_cast<size_t>(bytes), c10::DataPtr(data, location));
         *tensor = backend::handle(
-            *new at::Tensor(backend::over(std::move(storage), backend::arrayOf(*size), backend::arrayOf(*stride),
-                                          storage_offset, backend::scalarTypeOf(dtype), location)));
+            *new at::Tensor(backend::over(std::move(storage), backend::array_of(*size), backend::array_of(*stride),
+                                          storage_offset, backend::scalar_type_of(dtype), location)));
     });
 }
 
@@ -124,8 +124,8 @@ diopiError_t diopiHostCreateView(diopiTensorHandle_t* tensor, diopiConstTensorHa
         require_not_null(stride, "stride");
         const at::Tensor& whole = backend::dense(base);
         *tensor = backend::handle(
-            *new at::Tensor(backend::over(whole.storage(), backend::arrayOf(*size), backend::arrayOf(*stride),
-                                          storage_offset, backend::scalarTypeOf(dtype), whole.device())));
+            *new at::Tensor(backend::over(whole.storage(), backend::array_of(*size), backend::array_of(*stride),
+                                          storage_offset, backend::scalar_type_of(dtype), whole.device())));
     });
 }
 
@@ -137,20 +137,20 @@ diopiError_t diopiHostCreateSparseCsr(diopiTensorHandle_t* tensor, const diopiSi
         require_not_null(size, "size");
         *tensor = backend::handle(*new at::Tensor(
             at::detail::make_tensor<backend::CompressedRows>(backend::dense(crow_indices), backend::dense(col_indices),
-                                                             backend::dense(values), backend::arrayOf(*size))));
+                                                             backend::dense(values), backend::array_of(*size))));
     });
 }
 
 diopiError_t diopiHostDestroyTensor(diopiTensorHandle_t tensor) {
     return guarded(__func__, [&] {
         require_not_null(tensor, "tensor");
-        delete &backend::tensorOf(tensor);
+        delete &backend::tensor_of(tensor);
     });
 }
 
 namespace {
 
-void requireBytes(const at::Tensor& tensor, uint64_t bytes) {
+void require_bytes(const at::Tensor& tensor, uint64_t bytes) {
     if (tensor.storage().nbytes() != bytes) {
         fail("parameter 'bytes' is " + std::to_string(bytes) + ", the storage has " +
              std::to_string(tensor.storage().nbytes()) + " bytes");
@@ -164,15 +164,15 @@ diopiError_t diopiHostCopyToStorage(diopiContextHandle_t ctx, diopiTensorHandle_
     return guarded(__func__, [&] {
         require_not_null(ctx, "ctx");
         const at::Tensor& target = backend::dense(tensor);
-        requireBytes(target, bytes);
+        require_bytes(target, bytes);
         void* const data = target.storage().mutable_data();
         if (target.is_cpu()) {
             std::copy_n(static_cast<const char*>(source), bytes, static_cast<char*>(data));
             return;
         }
-        backend::requireNoCapture(backend::currentHandle(ctx->device), "a function that runs on the CPU");
-        backend::copyToDevice(backend::currentHandle(ctx->device), data, source, bytes);
-        backend::synchronize(backend::currentStream(ctx->device));
+        backend::require_no_capture(backend::current_handle(ctx->device), "a function that runs on the CPU");
+        backend::copy_to_device(backend::current_handle(ctx->device), data, source, bytes);
+        backend::synchronize(backend::current_stream(ctx->device));
     });
 }
 
@@ -181,15 +181,15 @@ diopiError_t diopiHostCopyFromStorage(diopiContextHandle_t ctx, diopiConstTensor
     return guarded(__func__, [&] {
         require_not_null(ctx, "ctx");
         const at::Tensor& source = backend::dense(tensor);
-        requireBytes(source, bytes);
+        require_bytes(source, bytes);
         const void* const data = source.storage().data();
         if (source.is_cpu()) {
             std::copy_n(static_cast<const char*>(data), bytes, static_cast<char*>(destination));
             return;
         }
-        backend::requireNoCapture(backend::currentHandle(ctx->device), "a function that runs on the CPU");
-        backend::copyToHost(backend::currentHandle(ctx->device), destination, data, bytes);
-        backend::synchronize(backend::currentStream(ctx->device));
+        backend::require_no_capture(backend::current_handle(ctx->device), "a function that runs on the CPU");
+        backend::copy_to_host(backend::current_handle(ctx->device), destination, data, bytes);
+        backend::synchronize(backend::current_stream(ctx->device));
     });
 }
 

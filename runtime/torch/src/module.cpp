@@ -35,7 +35,7 @@ c10::Dict<std::string, int64_t> dictionary(const std::map<std::string, int64_t>&
 using Texts = std::vector<std::string>;
 
 // The columns overload, reason, function, status and calls: schemas have no lists of tuples.
-std::tuple<Texts, Texts, Texts, Texts, std::vector<int64_t>> fallbackColumns() {
+std::tuple<Texts, Texts, Texts, Texts, std::vector<int64_t>> fallback_columns() {
     std::tuple<Texts, Texts, Texts, Texts, std::vector<int64_t>> columns;
     auto& [overloads, reasons, functions, statuses, calls] = columns;
     for (const Fallback& each : fallbacks()) {
@@ -50,7 +50,7 @@ std::tuple<Texts, Texts, Texts, Texts, std::vector<int64_t>> fallbackColumns() {
 
 // `tensor.data = data` between two devices. PyTorch's own setter leaves that to a fixed list of devices; this one keeps
 // the tensor, and with it all who refer to it: other modules, optimizers, hooks, reducers of gradients.
-void setData(const at::Tensor& tensor, const at::Tensor& data) {
+void set_data(const at::Tensor& tensor, const at::Tensor& data) {
     TORCH_CHECK(tensor.layout() == at::kStrided && data.layout() == at::kStrided,
                 "only dense tensors move between devices in place");
     torch::autograd::AutogradMeta* const meta = torch::autograd::impl::get_autograd_meta(tensor);
@@ -62,8 +62,8 @@ void setData(const at::Tensor& tensor, const at::Tensor& data) {
     tensor.unsafeGetTensorImpl()->shallow_copy_from(data.getIntrusivePtr());
 }
 
-std::map<std::string, int64_t> hostMemoryStats() {
-    const at::HostStats stats = pinnedAllocator().get_stats();
+std::map<std::string, int64_t> host_memory_stats() {
+    const at::HostStats stats = pinned_allocator().get_stats();
     std::map<std::string, int64_t> values{{"num_host_alloc", stats.num_host_alloc},
                                           {"num_host_free", stats.num_host_free}};
     const auto add = [&](const std::string& name, const c10::CachingAllocator::Stat& stat) {
@@ -80,7 +80,7 @@ std::map<std::string, int64_t> hostMemoryStats() {
 }
 
 // The columns name, values and aliases of the variables that specs/environment.yaml declares.
-std::tuple<Texts, Texts, Texts> environmentColumns() {
+std::tuple<Texts, Texts, Texts> environment_columns() {
     std::tuple<Texts, Texts, Texts> columns;
     for (const environment::Variable& one : environment::kVariables) {
         std::get<0>(columns).emplace_back(one.name);
@@ -91,49 +91,49 @@ std::tuple<Texts, Texts, Texts> environmentColumns() {
 }
 
 TORCH_LIBRARY(diopi, library) {
-    library.def("environment() -> (str[], str[], str[])", &environmentColumns);
+    library.def("environment() -> (str[], str[], str[])", &environment_columns);
     library.def("environment_fault(str name) -> str",
                 [](const std::string& name) { return environment::fault(name.c_str()); });
     library.def("initialize() -> ()", [] { initialize(); });
-    library.def("is_initialized() -> bool", [] { return isInitialized(); });
-    library.def("park_other_threads() -> ()", [] { parkOtherThreads(); });
+    library.def("is_initialized() -> bool", [] { return is_initialized(); });
+    library.def("park_other_threads() -> ()", [] { park_other_threads(); });
     library.def("finalize() -> int", [] { return static_cast<int64_t>(finalize()); });
-    library.def("is_forked() -> bool", [] { return isForked(); });
-    library.def("set_data(Tensor(a!) tensor, Tensor data) -> ()", &setData);
+    library.def("is_forked() -> bool", [] { return is_forked(); });
+    library.def("set_data(Tensor(a!) tensor, Tensor data) -> ()", &set_data);
     library.def("set_memory_fraction(int device, float fraction) -> ()", [](int64_t device, double fraction) {
-        setMemoryFraction(static_cast<c10::DeviceIndex>(device), fraction);
+        set_memory_fraction(static_cast<c10::DeviceIndex>(device), fraction);
     });
-    library.def("host_memory_stats() -> Dict(str, int)", [] { return dictionary(hostMemoryStats()); });
+    library.def("host_memory_stats() -> Dict(str, int)", [] { return dictionary(host_memory_stats()); });
     library.def("reset_host_memory_stats(bool peak) -> ()", [](bool peak) {
         if (peak) {
-            pinnedAllocator().reset_peak_stats();
+            pinned_allocator().reset_peak_stats();
         } else {
-            pinnedAllocator().reset_accumulated_stats();
+            pinned_allocator().reset_accumulated_stats();
         }
     });
-    library.def("reject_composed_for_compressed() -> ()", [] { rejectComposedForCompressed(); });
-    library.def("register_graphs() -> ()", [] { registerGraphs(); });
+    library.def("reject_composed_for_compressed() -> ()", [] { reject_composed_for_compressed(); });
+    library.def("register_graphs() -> ()", [] { register_graphs(); });
     library.def("is_capturing(int device) -> bool",
-                [](int64_t device) { return isCapturing(static_cast<c10::DeviceIndex>(device)); });
+                [](int64_t device) { return is_capturing(static_cast<c10::DeviceIndex>(device)); });
     library.def("new_pool() -> (int, int)", [] {
-        const c10::MempoolId_t pool = newPool();
+        const c10::MempoolId_t pool = new_pool();
         return std::make_tuple(static_cast<int64_t>(pool.first), static_cast<int64_t>(pool.second));
     });
-    library.def("device_count() -> int", [] { return static_cast<int64_t>(deviceCount()); });
+    library.def("device_count() -> int", [] { return static_cast<int64_t>(device_count()); });
     library.def("default_generator(int device) -> Generator?",
-                [](int64_t device) { return defaultGenerator(static_cast<c10::DeviceIndex>(device)); });
+                [](int64_t device) { return default_generator(static_cast<c10::DeviceIndex>(device)); });
     library.def("switches() -> (str, str, str, int)", [] {
         const Switches now = switches();
         return std::make_tuple(now.forced, now.compared, now.folder, now.dump);
     });
     library.def("set_switches(str forced, str compared, str folder, int dump) -> ()",
                 [](std::string forced, std::string compared, std::string folder, int64_t dump) {
-                    setSwitches({std::move(forced), std::move(compared), std::move(folder), dump});
+                    set_switches({std::move(forced), std::move(compared), std::move(folder), dump});
                 });
-    library.def("read_switches() -> ()", [] { readSwitches(); });
-    library.def("difference_count() -> int", [] { return differenceCount(); });
-    library.def("fallbacks() -> (str[], str[], str[], str[], int[])", &fallbackColumns);
-    library.def("reset_fallbacks() -> ()", [] { resetFallbacks(); });
+    library.def("read_switches() -> ()", [] { read_switches(); });
+    library.def("difference_count() -> int", [] { return difference_count(); });
+    library.def("fallbacks() -> (str[], str[], str[], str[], int[])", &fallback_columns);
+    library.def("reset_fallbacks() -> ()", [] { reset_fallbacks(); });
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ class PinnedAllocator final : public at::HostAllocator {
 
     void reset_accumulated_stats() override {
         const std::lock_guard<std::mutex> lock(mutex_);
-        for (auto* stat : allStats()) {
+        for (auto* stat : all_stats()) {
             stat->reset_accumulated();
         }
         stats_.num_host_alloc = 0;
@@ -72,7 +72,7 @@ class PinnedAllocator final : public at::HostAllocator {
 
     void reset_peak_stats() override {
         const std::lock_guard<std::mutex> lock(mutex_);
-        for (auto* stat : allStats()) {
+        for (auto* stat : all_stats()) {
             stat->reset_peak();
         }
     }
@@ -84,11 +84,11 @@ class PinnedAllocator final : public at::HostAllocator {
     };
     using Blocks = std::map<const char*, Pinned>;
 
-    std::array<c10::CachingAllocator::Stat*, 4> allStats() {
+    std::array<c10::CachingAllocator::Stat*, 4> all_stats() {
         return {&stats_.active_requests, &stats_.active_bytes, &stats_.allocations, &stats_.allocated_bytes};
     }
 
-    static void release(void* data) { static_cast<PinnedAllocator&>(pinnedAllocator()).giveBack(data); }
+    static void release(void* data) { static_cast<PinnedAllocator&>(pinned_allocator()).give_back(data); }
 
     // The block that an address is in.
     Blocks::iterator find(const void* pointer) {
@@ -101,7 +101,7 @@ class PinnedAllocator final : public at::HostAllocator {
         return address < after->first + after->second.bytes ? after : blocks_.end();
     }
 
-    void giveBack(void* data) {
+    void give_back(void* data) {
         std::unordered_set<c10::Stream> users;
         {
             const std::lock_guard<std::mutex> lock(mutex_);
@@ -135,17 +135,17 @@ PinnedAllocator& pinned() {
     return *allocator;
 }
 
-[[maybe_unused]] const bool isPinnedAllocatorRegistered = [] {
+[[maybe_unused]] const bool kPinnedAllocatorRegistered = [] {
     at::setHostAllocator(kDeviceType, &pinned());
     return true;
 }();
 
 }  // namespace
 
-at::HostAllocator& pinnedAllocator() { return pinned(); }
+at::HostAllocator& pinned_allocator() { return pinned(); }
 
-bool isPinned(const void* pointer) { return pinned().owns(pointer); }
+bool is_pinned(const void* pointer) { return pinned().owns(pointer); }
 
-void recordPinned(const void* pointer, c10::Stream stream) { pinned().record(pointer, stream); }
+void record_pinned(const void* pointer, c10::Stream stream) { pinned().record(pointer, stream); }
 
 }  // namespace diopigen::backend

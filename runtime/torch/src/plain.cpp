@@ -13,18 +13,19 @@
 #include <vector>
 
 #include "comparison.h"
+#include "handlers.h"
 
 namespace diopigen::backend {
 
 namespace {
 
-thread_local Failed lastFailure{""};
+thread_local Failed last_failure{""};
 
 // Libraries and the iterators of PyTorch take no more. Its other kernels do.
 constexpr int64_t kMostDimensions = 64;
 
 at::Tensor plain(const at::Tensor& tensor) {
-    if (isPlain(tensor)) {
+    if (is_plain(tensor)) {
         return tensor;
     }
     return tensor._is_zerotensor() ? at::zeros(tensor.sizes(), tensor.options()) : tensor.resolve_conj().resolve_neg();
@@ -35,7 +36,7 @@ std::optional<at::Tensor> plain(const std::optional<at::Tensor>& tensor) {
 }
 
 template <typename Element>
-c10::IValue plainList(const std::vector<Element>& tensors) {
+c10::IValue plain_list(const std::vector<Element>& tensors) {
     c10::List<Element> list;
     for (const Element& tensor : tensors) {
         list.push_back(plain(tensor));
@@ -49,7 +50,7 @@ struct Written {
     at::Tensor copy;
 };
 
-void copyBack(const Written& written) {
+void copy_back(const Written& written) {
     if (written.original.sizes() != written.copy.sizes()) {
         written.original.resize_(written.copy.sizes());
     }
@@ -57,7 +58,7 @@ void copyBack(const Written& written) {
 }
 
 // Returns whether the CPU's kernel checks elements, which it raises an IndexError or a LinAlgError for.
-bool checksElements(std::string_view name) {
+bool checks_elements(std::string_view name) {
     name.remove_prefix(name.find("::") + 2);
     constexpr std::array<std::string_view, 8> kBeginnings{"index", "_index",  "_unsafe_index", "take",
                                                           "put",   "linalg_", "_linalg_",      "cholesky"};
@@ -67,7 +68,7 @@ bool checksElements(std::string_view name) {
 
 }  // namespace
 
-bool writesElementsTwice(const at::Tensor& tensor) {
+bool writes_elements_twice(const at::Tensor& tensor) {
     if (tensor.layout() != at::kStrided) {
         return false;
     }
@@ -95,56 +96,56 @@ bool writesElementsTwice(const at::Tensor& tensor) {
     return false;
 }
 
-bool isPlain(at::TensorList tensors) {
-    return std::all_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) { return isPlain(tensor); });
+bool is_plain(at::TensorList tensors) {
+    return std::all_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) { return is_plain(tensor); });
 }
 
-bool isPlain(const at::ITensorListRef& tensors) {
-    return std::all_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) { return isPlain(tensor); });
+bool is_plain(const at::ITensorListRef& tensors) {
+    return std::all_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) { return is_plain(tensor); });
 }
 
-bool isPlain(const c10::List<std::optional<at::Tensor>>& tensors) {
+bool is_plain(const c10::List<std::optional<at::Tensor>>& tensors) {
     for (const std::optional<at::Tensor>& tensor : tensors) {
-        if (!isPlain(tensor)) {
+        if (!is_plain(tensor)) {
             return false;
         }
     }
     return true;
 }
 
-void callPlain(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+void call_plain(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     const auto& arguments = op.schema().arguments();
     const size_t first = stack->size() - arguments.size();
-    const auto isWritten = [&](size_t i) {
+    const auto is_written = [&](size_t i) {
         const auto* const alias = arguments[i].alias_info();
         return alias != nullptr && alias->isWrite() && (*stack)[first + i].isTensor();
     };
     for (size_t i = 0; i < arguments.size(); ++i) {
-        if (isWritten(i) && writesElementsTwice((*stack)[first + i].toTensor())) {
-            fallBackInPlace(op, stack);
+        if (is_written(i) && writes_elements_twice((*stack)[first + i].toTensor())) {
+            fall_back_in_place(op, stack);
             return;
         }
     }
     std::vector<Written> written;
     for (size_t i = 0; i < arguments.size(); ++i) {
         c10::IValue& value = (*stack)[first + i];
-        if (isWritten(i)) {
+        if (is_written(i)) {
             at::Tensor original = value.toTensor();
-            if (!isPlain(original)) {
+            if (!is_plain(original)) {
                 written.push_back({original, plain(original).clone(at::MemoryFormat::Contiguous)});
                 value = written.back().copy;
             }
         } else if (value.isTensor()) {
             value = plain(value.toTensor());
         } else if (value.isTensorList()) {
-            value = plainList(value.toTensorVector());
+            value = plain_list(value.toTensorVector());
         } else if (value.isOptionalTensorList()) {
-            value = plainList(value.toOptionalTensorVector());
+            value = plain_list(value.toOptionalTensorVector());
         }
     }
     op.callBoxedForDispatchKey(c10::DispatchKey::PrivateUse1, *stack);
     for (const Written& one : written) {
-        copyBack(one);
+        copy_back(one);
         for (c10::IValue& value : *stack) {
             if (value.isTensor() && value.toTensor().is_same(one.copy)) {
                 value = one.original;
@@ -153,23 +154,23 @@ void callPlain(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     }
 }
 
-void noteFailure(const Failed& failure) { lastFailure = failure; }
+void note_failure(const Failed& failure) { last_failure = failure; }
 
-void raiseFailure(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+void raise_failure(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     const size_t arguments = op.schema().arguments().size();
     for (const c10::IValue& value : torch::jit::last(*stack, arguments)) {
         if (value.isTensor() && value.toTensor().defined() && value.toTensor().dim() > kMostDimensions) {
-            noteReason(c10::str("tensors of more than ", kMostDimensions, " dimensions"));
-            return fallBack(op, stack);
+            note_reason(c10::str("tensors of more than ", kMostDimensions, " dimensions"));
+            return fall_back(op, stack);
         }
     }
-    const std::string text = c10::toString(op.operator_name()) + ": " + lastFailure.what();
+    const std::string text = c10::toString(op.operator_name()) + ": " + last_failure.what();
     // Of other calls kernels of the CPU may end the process: they trust operands that functions of the interface check.
-    TORCH_CHECK(lastFailure.isOfDtype() || checksElements(op.operator_name().name), text);
+    TORCH_CHECK(last_failure.is_of_dtype() || checks_elements(op.operator_name().name), text);
     const auto first = stack->end() - static_cast<std::ptrdiff_t>(arguments);
     try {
-        torch::jit::Stack onCpu = copied({first, stack->end()});
-        runOnCpu(op, &onCpu);
+        torch::jit::Stack on_cpu = copied({first, stack->end()});
+        run_on_cpu(op, &on_cpu);
     } catch (const c10::Error& error) {
         if (typeid(error) != typeid(c10::Error)) {  // Python has a class for it: IndexError, NotImplementedError
             throw;

@@ -14,10 +14,10 @@ class Stubs final : public torch::profiler::impl::ProfilerStubs {
     void record(c10::DeviceIndex* device, torch::profiler::impl::ProfilerVoidEventStub* event,
                 int64_t* nanoseconds) const override {
         if (device != nullptr) {
-            *device = currentDevice();
+            *device = current_device();
         }
         auto result = std::make_shared<Event>();
-        result->record(currentStream(currentDevice()));
+        result->record(current_stream(current_device()));
         *event = std::move(result);
         if (nanoseconds != nullptr) {
             *nanoseconds = c10::getTime();
@@ -30,7 +30,7 @@ class Stubs final : public torch::profiler::impl::ProfilerStubs {
         const auto* const last = static_cast<const Event*>(end->get());
         first->synchronize();
         last->synchronize();
-        return static_cast<float>(first->elapsedMilliseconds(*last)) * kMicroseconds;
+        return static_cast<float>(first->elapsed_milliseconds(*last)) * kMicroseconds;
     }
 
     // The device has no marks of its own.
@@ -38,19 +38,19 @@ class Stubs final : public torch::profiler::impl::ProfilerStubs {
     void rangePush(const char* /*name*/) const override {}
     void rangePop() const override {}
 
-    bool enabled() const override { return deviceCount() > 0; }
+    bool enabled() const override { return device_count() > 0; }
 
     void onEachDevice(std::function<void(int)> action) const override {
-        for (c10::DeviceIndex device = 0; device < deviceCount(); ++device) {
+        for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
             const WithDevice here(device);
             action(device);
         }
     }
 
-    void synchronize() const override { synchronizeDevice(currentDevice()); }
+    void synchronize() const override { synchronize_device(current_device()); }
 };
 
-[[maybe_unused]] const bool isProfilerRegistered = [] {
+[[maybe_unused]] const bool kProfilerRegistered = [] {
     static Stubs stubs;
     torch::profiler::impl::registerPrivateUse1Methods(&stubs);
     return true;

@@ -26,10 +26,10 @@ namespace {
                                 " tensors: keep them on the CPU, or make them dense");
 }
 
-[[noreturn]] void reject(const c10::OperatorHandle& op, const char* kind) { reject(overloadName(op), kind); }
+[[noreturn]] void reject(const c10::OperatorHandle& op, const char* kind) { reject(overload_name(op), kind); }
 
 // The layout of the first sparse tensor among the arguments; strided where there is none.
-at::Layout sparseLayout(const torch::jit::Stack& stack, size_t arguments) {
+at::Layout sparse_layout(const torch::jit::Stack& stack, size_t arguments) {
     for (const c10::IValue& value : torch::jit::last(stack, arguments)) {
         if (value.isTensor() && value.toTensor().defined() && value.toTensor().layout() != at::kStrided) {
             return value.toTensor().layout();
@@ -59,14 +59,14 @@ const char* advice(at::Layout layout) {
     }
 }
 
-void rejectSparse(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* stack) {
-    const at::Layout layout = sparseLayout(*stack, op.schema().arguments().size());
-    TORCH_CHECK_NOT_IMPLEMENTED(false, overloadName(op), ": ", c10::get_privateuse1_backend(),
+void reject_sparse(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* stack) {
+    const at::Layout layout = sparse_layout(*stack, op.schema().arguments().size());
+    TORCH_CHECK_NOT_IMPLEMENTED(false, overload_name(op), ": ", c10::get_privateuse1_backend(),
                                 " does not compute this with sparse tensors of layout ", layout, ": ", advice(layout));
 }
 
 // Views that PyTorch makes by strides, which compressed matrices do not have. They have kernels for every backend.
-bool isViewByStrides(const std::string& name) {
+bool is_view_by_strides(const std::string& name) {
     static const std::set<std::string> names = {
         "aten::diagonal", "aten::expand",           "aten::permute", "aten::select",    "aten::slice", "aten::split",
         "aten::squeeze",  "aten::split_with_sizes", "aten::unbind",  "aten::unsqueeze", "aten::view",
@@ -74,37 +74,37 @@ bool isViewByStrides(const std::string& name) {
     return names.count(name) != 0;
 }
 
-void rejectQuantized(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* /*stack*/) {
+void reject_quantized(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* /*stack*/) {
     reject(op, "quantized");
 }
 
-void rejectNested(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* /*stack*/) {
+void reject_nested(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/, torch::jit::Stack* /*stack*/) {
     reject(op, "nested");
 }
 
 // nn.TransformerEncoder makes nested tensors where all padding is on the right: with this answer they stay dense.
-bool isLeftAligned(const at::Tensor& /*tensor*/, const at::Tensor& /*mask*/) { return false; }
+bool is_left_aligned(const at::Tensor& /*tensor*/, const at::Tensor& /*mask*/) { return false; }
 
-at::Tensor nestedFromMask(const at::Tensor& /*tensor*/, const at::Tensor& /*mask*/, bool /*checksMask*/) {
+at::Tensor nested_from_mask(const at::Tensor& /*tensor*/, const at::Tensor& /*mask*/, bool /*checks_mask*/) {
     TORCH_CHECK_NOT_IMPLEMENTED(false, "_nested_tensor_from_mask: ", c10::get_privateuse1_backend(),
                                 " does not compute with nested tensors: make nn.TransformerEncoder with "
                                 "enable_nested_tensor=False");
 }
 
-bool isHere(std::optional<at::Device> device) { return device.has_value() && device->type() == kDeviceType; }
+bool is_here(std::optional<at::Device> device) { return device.has_value() && device->type() == kDeviceType; }
 
-at::Tensor nestedToCopy(const at::Tensor& self, std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
-                        std::optional<at::Device> device, std::optional<bool> pinned, bool isAsynchronous,
-                        std::optional<at::MemoryFormat> format) {
-    if (isHere(device)) {
+at::Tensor nested_to_copy(const at::Tensor& self, std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
+                          std::optional<at::Device> device, std::optional<bool> pinned, bool is_asynchronous,
+                          std::optional<at::MemoryFormat> format) {
+    if (is_here(device)) {
         reject("to", "nested");
     }
-    return at::native::_to_copy_nested(self, dtype, layout, device, pinned, isAsynchronous, format);
+    return at::native::_to_copy_nested(self, dtype, layout, device, pinned, is_asynchronous, format);
 }
 
-at::Tensor nestedFromList(at::TensorList list, std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
-                          std::optional<at::Device> device, std::optional<bool> pinned) {
-    if (isHere(device) || isHere(list.front().device())) {
+at::Tensor nested_from_list(at::TensorList list, std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
+                            std::optional<at::Device> device, std::optional<bool> pinned) {
+    if (is_here(device) || is_here(list.front().device())) {
         reject("nested_tensor", "nested");
     }
     return at::native::_nested_tensor_from_tensor_list(list, dtype, layout, device, pinned);
@@ -116,31 +116,31 @@ struct Silence : c10::WarningHandler {
     void process(const c10::Warning& /*warning*/) override {}
 };
 
-const bool isNestedGuarded = [] {
+const bool kNestedGuarded = [] {
     Silence silence;
     const c10::WarningUtils::WarningHandlerGuard guard(&silence);
     static torch::Library library(torch::Library::IMPL, "aten", c10::DispatchKey::NestedTensorCPU, __FILE__, __LINE__);
-    library.impl("_to_copy", nestedToCopy);
+    library.impl("_to_copy", nested_to_copy);
     return true;
 }();
 
-TORCH_LIBRARY_IMPL(aten, CPU, library) { library.impl("_nested_tensor_from_tensor_list", nestedFromList); }
+TORCH_LIBRARY_IMPL(aten, CPU, library) { library.impl("_nested_tensor_from_tensor_list", nested_from_list); }
 
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) { library.impl("_nested_tensor_from_tensor_list", nestedFromList); }
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) { library.impl("_nested_tensor_from_tensor_list", nested_from_list); }
 
-void requireFactor(at::ScalarType type, const at::Scalar& factor, const char* name) {
+void require_factor(at::ScalarType type, const at::Scalar& factor, const char* name) {
     TORCH_CHECK(!factor.isBoolean() || type == at::kBool, "Boolean ", name, " only supported for Boolean results.");
     TORCH_CHECK(at::isFloatingType(type) || at::isComplexType(type) || factor.isIntegral(/*includeBool=*/true),
                 "For integral input tensors, argument ", name, " must not be a floating point number.");
-    requireFits(at::toOpMathType(type), factor);
+    require_fits(at::toOpMathType(type), factor);
 }
 
 // The kernel for every backend lacks these checks of those for the CPU and CUDA.
 at::Tensor addr(const at::Tensor& self, const at::Tensor& vec1, const at::Tensor& vec2, const at::Scalar& beta,
                 const at::Scalar& alpha) {
     const at::ScalarType type = at::native::result_type({self, vec1, vec2});
-    requireFactor(type, beta, "beta");
-    requireFactor(type, alpha, "alpha");
+    require_factor(type, beta, "beta");
+    require_factor(type, alpha, "alpha");
     return at::native::math_addr(self, vec1, vec2, beta, alpha);
 }
 
@@ -153,41 +153,41 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
           "fbgemm_linear_fp16_weight_fp32_activation", "fbgemm_linear_int8_weight",
           "fbgemm_linear_int8_weight_fp32_activation", "fbgemm_linear_quantize_weight", "fbgemm_pack_gemm_matrix_fp16",
           "fbgemm_pack_quantized_matrix", "fbgemm_pack_quantized_matrix.KN"}) {
-        library.impl(name, torch::CppFunction::makeFromBoxedFunction<&rejectQuantized>());
+        library.impl(name, torch::CppFunction::makeFromBoxedFunction<&reject_quantized>());
     }
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-    library.impl("_nested_tensor_from_mask_left_aligned", isLeftAligned);
-    library.impl("_nested_tensor_from_mask", nestedFromMask);
+    library.impl("_nested_tensor_from_mask_left_aligned", is_left_aligned);
+    library.impl("_nested_tensor_from_mask", nested_from_mask);
 }
 
 TORCH_LIBRARY_IMPL(_, SparsePrivateUse1, library) {
-    library.fallback(torch::CppFunction::makeFromBoxedFunction<&rejectSparse>());
+    library.fallback(torch::CppFunction::makeFromBoxedFunction<&reject_sparse>());
 }
 
 TORCH_LIBRARY_IMPL(_, SparseCsrPrivateUse1, library) {
-    library.fallback(torch::CppFunction::makeFromBoxedFunction<&rejectSparse>());
+    library.fallback(torch::CppFunction::makeFromBoxedFunction<&reject_sparse>());
 }
 
 TORCH_LIBRARY_IMPL(_, QuantizedPrivateUse1, library) {
-    library.fallback(torch::CppFunction::makeFromBoxedFunction<&rejectQuantized>());
+    library.fallback(torch::CppFunction::makeFromBoxedFunction<&reject_quantized>());
 }
 
 TORCH_LIBRARY_IMPL(_, NestedTensorPrivateUse1, library) {
-    library.fallback(torch::CppFunction::makeFromBoxedFunction<&rejectNested>());
+    library.fallback(torch::CppFunction::makeFromBoxedFunction<&reject_nested>());
 }
 
 }  // namespace
 
-void rejectComposedForCompressed() {
-    constexpr c10::DispatchKey key = c10::DispatchKey::SparseCsrPrivateUse1;
-    static torch::Library library(torch::Library::IMPL, "aten", key, __FILE__, __LINE__);
+void reject_composed_for_compressed() {
+    constexpr c10::DispatchKey kKey = c10::DispatchKey::SparseCsrPrivateUse1;
+    static torch::Library library(torch::Library::IMPL, "aten", kKey, __FILE__, __LINE__);
     c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
     const auto reject = [&](const c10::OperatorName& name) {
         const std::optional<c10::OperatorHandle> op = dispatcher.findOp(name);
-        if (name.getNamespace() == "aten" && op.has_value() && !op->hasKernelForDispatchKey(key)) {
-            library.impl(overloadName(*op).c_str(), torch::CppFunction::makeFromBoxedFunction<&rejectSparse>());
+        if (name.getNamespace() == "aten" && op.has_value() && !op->hasKernelForDispatchKey(kKey)) {
+            library.impl(overload_name(*op).c_str(), torch::CppFunction::makeFromBoxedFunction<&reject_sparse>());
         }
     };
     using Key = c10::DispatchKey;
@@ -195,7 +195,7 @@ void rejectComposedForCompressed() {
         reject(name);
     }
     for (const auto& name : dispatcher.getRegistrationsForDispatchKey(Key::CompositeExplicitAutograd)) {
-        if (isViewByStrides(name.name)) {
+        if (is_view_by_strides(name.name)) {
             reject(name);
         }
     }

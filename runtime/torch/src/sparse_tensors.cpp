@@ -31,31 +31,31 @@ namespace diopigen::backend {
 
 namespace {
 
-at::Tensor denseToSparse(const at::Tensor& self, std::optional<at::Layout> layout, at::OptionalIntArrayRef blocksize,
-                         std::optional<int64_t> denseDim) {
-    return at::native::dense_to_sparse(self, layout, blocksize, denseDim);
+at::Tensor dense_to_sparse(const at::Tensor& self, std::optional<at::Layout> layout, at::OptionalIntArrayRef blocksize,
+                           std::optional<int64_t> dense_dim) {
+    return at::native::dense_to_sparse(self, layout, blocksize, dense_dim);
 }
 
-at::Tensor denseToSparseDims(const at::Tensor& self, int64_t sparseDim) {
-    return at::native::dense_to_sparse(self, sparseDim);
+at::Tensor dense_to_sparse_dims(const at::Tensor& self, int64_t sparse_dim) {
+    return at::native::dense_to_sparse(self, sparse_dim);
 }
 
-at::Tensor sparseToSparse(const at::Tensor& self, std::optional<at::Layout> layout, at::OptionalIntArrayRef blocksize,
-                          std::optional<int64_t> denseDim) {
-    return at::native::sparse_coo_to_sparse(self, layout, blocksize, denseDim);
+at::Tensor sparse_to_sparse(const at::Tensor& self, std::optional<at::Layout> layout, at::OptionalIntArrayRef blocksize,
+                            std::optional<int64_t> dense_dim) {
+    return at::native::sparse_coo_to_sparse(self, layout, blocksize, dense_dim);
 }
 
-at::Tensor sparseToSparseDims(const at::Tensor& self, int64_t sparseDim) {
-    return at::native::sparse_coo_to_sparse(self, sparseDim);
+at::Tensor sparse_to_sparse_dims(const at::Tensor& self, int64_t sparse_dim) {
+    return at::native::sparse_coo_to_sparse(self, sparse_dim);
 }
 
-at::Tensor timesVector(const at::Tensor& self, const at::Tensor& vector) {
+at::Tensor times_vector(const at::Tensor& self, const at::Tensor& vector) {
     return self.matmul(vector.unsqueeze(-1)).squeeze(-1);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-    library.impl("_to_sparse", denseToSparse);
-    library.impl("_to_sparse.sparse_dim", denseToSparseDims);
+    library.impl("_to_sparse", dense_to_sparse);
+    library.impl("_to_sparse.sparse_dim", dense_to_sparse_dims);
 }
 
 TORCH_LIBRARY_IMPL(aten, SparsePrivateUse1, library) {
@@ -80,8 +80,8 @@ TORCH_LIBRARY_IMPL(aten, SparsePrivateUse1, library) {
     library.impl("zero_", at::native::zero_sparse_);
     library.impl("permute", at::native::permute_sparse_coo);
     library.impl("mv", at::native::mv_sparse);
-    library.impl("_to_sparse", sparseToSparse);
-    library.impl("_to_sparse.sparse_dim", sparseToSparseDims);
+    library.impl("_to_sparse", sparse_to_sparse);
+    library.impl("_to_sparse.sparse_dim", sparse_to_sparse_dims);
 }
 
 TORCH_LIBRARY_IMPL(aten, SparseCsrPrivateUse1, library) {
@@ -97,7 +97,7 @@ TORCH_LIBRARY_IMPL(aten, SparseCsrPrivateUse1, library) {
     library.impl("clone", at::native::clone_sparse_compressed);
     library.impl("empty_like", at::native::empty_like_sparse_csr);
     library.impl("zero_", at::native::zero_sparse_csr_);
-    library.impl("mv", timesVector);
+    library.impl("mv", times_vector);
 }
 
 }  // namespace

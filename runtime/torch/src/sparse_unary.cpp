@@ -31,11 +31,11 @@ namespace diopigen::backend {
 
 namespace {
 
-// The functional, in-place and out forms of one function. `cooOut` is the kernel of the out form for COO.
-#define DIOPI_SPARSE_UNARY(name, cooOut)                        \
+// The functional, in-place and out forms of one function. `coo_out` is the kernel of the out form for COO.
+#define DIOPI_SPARSE_UNARY(name, coo_out)                       \
     coo.impl(#name, at::native::name##_sparse);                 \
     coo.impl(#name "_", at::native::name##_sparse_);            \
-    coo.impl(#name ".out", at::native::cooOut);                 \
+    coo.impl(#name ".out", at::native::coo_out);                \
     compressed.impl(#name, at::native::name##_sparse_csr);      \
     compressed.impl(#name "_", at::native::name##_sparse_csr_); \
     compressed.impl(#name ".out", at::native::name##_sparse_csr_out);
@@ -73,7 +73,7 @@ void implement(torch::Library& coo, torch::Library& compressed) {
 
 #undef DIOPI_SPARSE_UNARY
 
-const bool isImplemented = [] {
+const bool is_implemented = [] {
     static torch::Library coo(torch::Library::IMPL, "aten", c10::DispatchKey::SparsePrivateUse1, __FILE__, __LINE__);
     static torch::Library compressed(torch::Library::IMPL, "aten", c10::DispatchKey::SparseCsrPrivateUse1, __FILE__,
                                      __LINE__);

@@ -15,17 +15,18 @@
 #include <vector>
 
 #include "comparison.h"
+#include "handlers.h"
 #include "words.h"
 
 namespace diopigen::backend {
 
-std::atomic<bool> isWatched{false};
-thread_local bool isInside = false;
+std::atomic<bool> is_watched{false};
+thread_local bool is_inside = false;
 
 namespace {
 
-std::atomic<bool> isEnding{false};
-std::thread::id endingThread;
+std::atomic<bool> is_ending{false};
+std::thread::id ending_thread;
 
 // Operators that are running on this thread, outermost first: kernels know only their own names.
 thread_local std::vector<std::string> running;
@@ -122,7 +123,7 @@ Switches switches() {
     return state().switches;
 }
 
-void readSwitches() {
+void read_switches() {
     Switches first;
     first.forced = c10::utils::get_env("DIOPI_FORCE_FALLBACK_OPS").value_or("");
     first.compared = c10::utils::get_env("DIOPI_AUTOCOMPARE").value_or("");
@@ -131,53 +132,53 @@ void readSwitches() {
     TORCH_CHECK_VALUE(level.empty() || (level.size() == 1 && level[0] >= '0' && level[0] <= '3'),
                       "DIOPI_DUMP_OP_ARGS is '", level, "': 0, 1, 2 or 3 is possible");
     first.dump = level.empty() ? 0 : level[0] - '0';
-    setSwitches(first);
+    set_switches(first);
 }
 
-void setSwitches(const Switches& requested) {
+void set_switches(const Switches& requested) {
     TORCH_CHECK_VALUE(requested.dump >= 0 && requested.dump <= 3, "DIOPI_DUMP_OP_ARGS is ", requested.dump,
                       ": 0, 1, 2 or 3 is possible");
     Expressions forced = expressions(requested.forced, "DIOPI_FORCE_FALLBACK_OPS");
     Expressions compared = expressions(requested.compared, "DIOPI_AUTOCOMPARE");
     State& now = state();
     const std::unique_lock<std::shared_mutex> lock(now.mutex);
-    const bool isOn = !forced.empty() || !compared.empty() || requested.dump > 0;
-    if (isOn && !now.names.has_value()) {
+    const bool is_on = !forced.empty() || !compared.empty() || requested.dump > 0;
+    if (is_on && !now.names.has_value()) {
         now.names =
             at::addGlobalCallback(at::RecordFunctionCallback(&enter, &leave).scopes({at::RecordScope::FUNCTION}));
-    } else if (!isOn && now.names.has_value()) {
+    } else if (!is_on && now.names.has_value()) {
         at::removeCallback(*now.names);
         now.names.reset();
     }
     now.switches = requested;
     now.forced = std::move(forced);
     now.compared = std::move(compared);
-    isWatched.store(isOn, std::memory_order_relaxed);
+    is_watched.store(is_on, std::memory_order_relaxed);
 }
 
-void keepFunction(const char* name) { called.push_back(name); }
+void keep_function(const char* name) { called.push_back(name); }
 
-void parkOtherThreads() {
-    endingThread = std::this_thread::get_id();
-    isEnding.store(true, std::memory_order_release);
-    isWatched.store(true, std::memory_order_release);
+void park_other_threads() {
+    ending_thread = std::this_thread::get_id();
+    is_ending.store(true, std::memory_order_release);
+    is_watched.store(true, std::memory_order_release);
 }
 
 void watch(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-    if (C10_UNLIKELY(isEnding.load(std::memory_order_acquire) && std::this_thread::get_id() != endingThread)) {
+    if (C10_UNLIKELY(is_ending.load(std::memory_order_acquire) && std::this_thread::get_id() != ending_thread)) {
         for (;;) {
             std::this_thread::sleep_for(std::chrono::hours(1));
         }
     }
-    const std::string name = overloadName(op);
-    bool isForced = false;
-    bool isCompared = false;
+    const std::string name = overload_name(op);
+    bool is_forced = false;
+    bool is_compared = false;
     int64_t level = 0;
     std::string folder;
     {
         const std::shared_lock<std::shared_mutex> lock(state().mutex);
-        isForced = matches(state().forced, name);
-        isCompared = !isForced && matches(state().compared, name);
+        is_forced = matches(state().forced, name);
+        is_compared = !is_forced && matches(state().compared, name);
         level = state().switches.dump;
         folder = state().switches.folder;
     }
@@ -186,23 +187,23 @@ void watch(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     // Kernels call others; what those call is theirs to show.
     std::vector<const char*> outer;
     outer.swap(called);
-    takeReason();
-    if (isForced) {
-        noteLeft({});
-        noteReason("DIOPI_FORCE_FALLBACK_OPS names it");
-        fallBack(op, stack);
+    take_reason();
+    if (is_forced) {
+        note_left({});
+        note_reason("DIOPI_FORCE_FALLBACK_OPS names it");
+        fall_back(op, stack);
     } else {
         std::optional<Comparison> comparison;
-        if (isCompared) {
+        if (is_compared) {
             comparison.emplace(op, arguments);
         }
-        isInside = true;
+        is_inside = true;
         op.callBoxedForDispatchKey(c10::DispatchKey::PrivateUse1, *stack);
         if (comparison.has_value()) {
             comparison->compare(arguments, *stack, called, folder);
         }
     }
-    const std::string reason = takeReason();
+    const std::string reason = take_reason();
     if (level > 0) {
         show(name, arguments, op, level, reason);
     }

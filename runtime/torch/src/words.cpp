@@ -9,7 +9,7 @@ namespace diopigen::backend {
 
 namespace {
 
-void write(std::ostringstream& text, const at::Tensor& tensor, bool withValues) {
+void write(std::ostringstream& text, const at::Tensor& tensor, bool with_values) {
     if (!tensor.defined()) {
         text << "no tensor";
         return;
@@ -21,7 +21,7 @@ void write(std::ostringstream& text, const at::Tensor& tensor, bool withValues) 
         text << ' ' << tensor.layout();
     }
     text << " numel " << tensor.numel() << " on " << tensor.device();
-    if (withValues) {
+    if (with_values) {
         text << '\n';
         at::print(text, tensor.cpu(), 100);
     }
@@ -29,15 +29,15 @@ void write(std::ostringstream& text, const at::Tensor& tensor, bool withValues) 
 
 }  // namespace
 
-std::string describe(const c10::IValue& value, bool withValues) {
+std::string describe(const c10::IValue& value, bool with_values) {
     std::ostringstream text;
     if (value.isTensor()) {
-        write(text, value.toTensor(), withValues);
+        write(text, value.toTensor(), with_values);
     } else if (value.isTensorList() || value.isOptionalTensorList()) {
         text << "list";
         for (const c10::IValue& item : value.toListRef()) {
             text << "\n      ";
-            write(text, item.isNone() ? at::Tensor() : item.toTensor(), withValues);
+            write(text, item.isNone() ? at::Tensor() : item.toTensor(), with_values);
         }
     } else {
         text << value;

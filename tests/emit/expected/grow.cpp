@@ -4,7 +4,7 @@ namespace grow {
 void run(at::Tensor& out, const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
          std::optional<double> scales_h, std::optional<double> scales_w) {
     if (!align_corners) {
-        requireOwnScales(self.sizes(), output_size, {scales_h, scales_w});
+        require_own_scales(self.sizes(), output_size, {scales_h, scales_w});
     }
     Call call(out);
     Output out_written(out);
@@ -23,7 +23,7 @@ at::Tensor functional(const at::Tensor& self, at::IntArrayRef output_size, bool 
 
 at::Tensor& out(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners, std::optional<double> scales_h,
                 std::optional<double> scales_w, at::Tensor& out) {
-    Shaped<at::meta::structured_grow, 1> op(Form::out, out);
+    Shaped<at::meta::structured_grow, 1> op(Form::kOut, out);
     op.meta(self, output_size, align_corners, scales_h, scales_w);
     run(op.output(0), self, output_size, align_corners, scales_h, scales_w);
     return out;

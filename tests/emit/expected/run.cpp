@@ -1,7 +1,7 @@
 // _run, _run.out: diopiRun.
 at::Tensor& _run_out(const at::Tensor& self, int64_t dim, at::Tensor& out) {
     at::maybe_wrap_dim(dim, self.dim());
-    makeOrShape(out, self.sizes(), self.options());
+    make_or_shape(out, self.sizes(), self.options());
     Call call(out);
     Output out_written(out);
     const Input self_read(call, self, out.scalar_type(), kFloating);

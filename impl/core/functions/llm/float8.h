@@ -11,9 +11,9 @@
 namespace diopigen::core {
 
 inline Float8 float8_of(const Tensor& tensor) {
-    return tensor.dtype == Dtype::kFloat8E4m3fn ? Float8::e4m3fn
-           : tensor.dtype == Dtype::kFloat8E5m2 ? Float8::e5m2
-                                                : Float8::e8m0fnu;
+    return tensor.dtype == Dtype::kFloat8E4m3fn ? Float8::kE4m3fn
+           : tensor.dtype == Dtype::kFloat8E5m2 ? Float8::kE5m2
+                                                : Float8::kE8m0fnu;
 }
 
 // Calls `visit` with an element of a dtype that numbers of a layer are stored with.

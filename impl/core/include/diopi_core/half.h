@@ -47,7 +47,7 @@ struct Half {
 #if defined(__CUDA_ARCH__)
         return __half_as_ushort(__float2half_rn(value));
 #else
-        return diopigen::halfOfFloat(value);
+        return diopigen::half_of_float(value);
 #endif
     }
 
@@ -55,7 +55,7 @@ struct Half {
 #if defined(__CUDA_ARCH__)
         return __half2float(__ushort_as_half(half));
 #else
-        return diopigen::floatOfHalf(half);
+        return diopigen::float_of_half(half);
 #endif
     }
 };
@@ -78,7 +78,7 @@ struct Bfloat16 {
 #if defined(__CUDA_ARCH__)
         return __bfloat16_as_ushort(__float2bfloat16_rn(value));
 #else
-        return diopigen::bfloat16OfFloat(value);
+        return diopigen::bfloat16_of_float(value);
 #endif
     }
 };

@@ -137,9 +137,9 @@ void rank(const Value* x, int64_t size, int64_t count, bool largest_first, std::
     std::iota(order->begin(), order->end(), 0);
     const auto is_less = [x](int64_t a, int64_t b) { return x[a] < x[b] || (x[b] != x[b] && x[a] == x[a]); };
     std::partial_sort(order->begin(), order->begin() + count, order->end(), [&](int64_t a, int64_t b) {
-        const bool isFirst = largest_first ? is_less(b, a) : is_less(a, b),
+        const bool is_first = largest_first ? is_less(b, a) : is_less(a, b),
                    is_last = largest_first ? is_less(a, b) : is_less(b, a);
-        return isFirst || (!is_last && a < b);
+        return is_first || (!is_last && a < b);
     });
 }
 

@@ -12,11 +12,11 @@ namespace diopigen::kernels::operators {
 
 struct StoredHalf {
     uint16_t bits;
-    explicit operator float() const { return floatOfHalf(bits); }
+    explicit operator float() const { return float_of_half(bits); }
 };
 struct StoredBfloat16 {
     uint16_t bits;
-    explicit operator float() const { return floatOfBfloat16(bits); }
+    explicit operator float() const { return float_of_bfloat16(bits); }
 };
 
 inline bool is_float8(diopiDtype_t dtype) {

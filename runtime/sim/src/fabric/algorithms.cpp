@@ -15,7 +15,9 @@ namespace {
 constexpr std::size_t kSmall = 16 * 1024;
 
 diopiDtype_t dtype_of(const Operation& operation) { return static_cast<diopiDtype_t>(operation.dtype); }
-std::size_t bytes_of(const Operation& operation) { return static_cast<std::size_t>(elementBytes(dtype_of(operation))); }
+std::size_t bytes_of(const Operation& operation) {
+    return static_cast<std::size_t>(element_bytes(dtype_of(operation)));
+}
 
 void copy(void* to, const void* from, std::size_t bytes) {
     if (bytes > 0 && to != from) {

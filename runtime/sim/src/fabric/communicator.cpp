@@ -58,7 +58,7 @@ bool is_reached(uint32_t value, uint32_t expected) { return static_cast<int32_t>
 std::string describe(Kind kind, int64_t count, int32_t dtype, int32_t op, int32_t root) {
     std::string text = name_of(kind);
     if (count >= 0) {
-        text += " of " + std::to_string(count) + " " + dtypeName(static_cast<diopiDtype_t>(dtype));
+        text += " of " + std::to_string(count) + " " + dtype_name(static_cast<diopiDtype_t>(dtype));
     }
     if (op >= 0) {
         const char* const name = name_of(static_cast<diopiReduceOp_t>(op));

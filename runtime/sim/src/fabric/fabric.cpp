@@ -75,7 +75,7 @@ class Call {
         if (elements.count < 0) {
             reject("the count is " + std::to_string(elements.count) + ", and must not be negative");
         }
-        size_ = static_cast<std::size_t>(elementBytes(elements.dtype));
+        size_ = static_cast<std::size_t>(element_bytes(elements.dtype));
         if (size_ == 0 && status_.ok()) {
             status_ = {Code::unsupportedDtype, std::string(name_) + ": 'datatype' is no dtype of elements"};
         }
@@ -87,7 +87,7 @@ class Call {
             reject("'op' is " + std::to_string(static_cast<int>(op)) + ", which is no diopiReduceOp_t");
         } else if (size_ > 0 && status_.ok() && !fabric::can_reduce(static_cast<diopiDtype_t>(operation_.dtype), op)) {
             status_ = {Code::unsupportedDtype, std::string(name_) + ": " + fabric::name_of(op) + " of " +
-                                                   dtypeName(static_cast<diopiDtype_t>(operation_.dtype)) +
+                                                   dtype_name(static_cast<diopiDtype_t>(operation_.dtype)) +
                                                    " is not defined"};
         }
         return *this;

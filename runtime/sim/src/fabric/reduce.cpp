@@ -14,13 +14,13 @@ constexpr std::size_t kBlock = 1024;  // accumulators that stay in the first cac
 
 struct Half {
     uint16_t bits;
-    static float load(Half value) { return floatOfHalf(value.bits); }
-    static Half store(float value) { return {halfOfFloat(value)}; }
+    static float load(Half value) { return float_of_half(value.bits); }
+    static Half store(float value) { return {half_of_float(value)}; }
 };
 struct Bfloat16 {
     uint16_t bits;
-    static float load(Bfloat16 value) { return floatOfBfloat16(value.bits); }
-    static Bfloat16 store(float value) { return {bfloat16OfFloat(value)}; }
+    static float load(Bfloat16 value) { return float_of_bfloat16(value.bits); }
+    static Bfloat16 store(float value) { return {bfloat16_of_float(value)}; }
 };
 
 template <typename Element>
@@ -153,7 +153,7 @@ const char* name_of(diopiReduceOp_t op) {
 }
 
 bool can_reduce(diopiDtype_t dtype, diopiReduceOp_t op) {
-    if (elementBytes(dtype) == 0 || name_of(op) == nullptr || dtype == diopi_dtype_complex32) {
+    if (element_bytes(dtype) == 0 || name_of(op) == nullptr || dtype == diopi_dtype_complex32) {
         return false;
     }
     if (dtype == diopi_dtype_complex64 || dtype == diopi_dtype_complex128) {

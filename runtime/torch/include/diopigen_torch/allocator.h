@@ -7,21 +7,21 @@
 
 namespace diopigen::backend {
 
-c10::DeviceAllocator& deviceAllocator();
+c10::DeviceAllocator& device_allocator();
 /// The share of a device's memory that this process may have, in [0, 1]; 1 is no limit. Blocks that it already has
 /// count.
-void setMemoryFraction(c10::DeviceIndex device, double fraction);
-/// From now on memory of streams that are captured with this pool comes from it, until closePool() was called as often
+void set_memory_fraction(c10::DeviceIndex device, double fraction);
+/// From now on memory of streams that are captured with this pool comes from it, until close_pool() was called as often
 /// (capture.h): other tensors do not get it.
-void openPool(c10::MempoolId_t pool);
-void closePool(c10::MempoolId_t pool);
+void open_pool(c10::MempoolId_t pool);
+void close_pool(c10::MempoolId_t pool);
 /// The capture ends: returns memory to the pool that had uses on other streams.
-void returnDeferred(c10::MempoolId_t pool);
+void return_deferred(c10::MempoolId_t pool);
 /// Page-locked memory of the host, as far as a device knows the word: copies from it may be asynchronous.
-at::HostAllocator& pinnedAllocator();
-bool isPinned(const void* pointer);
+at::HostAllocator& pinned_allocator();
+bool is_pinned(const void* pointer);
 /// A copy reads or writes the pinned block at `pointer` on `stream`: it is not reused before that is over.
-void recordPinned(const void* pointer, c10::Stream stream);
+void record_pinned(const void* pointer, c10::Stream stream);
 
 }  // namespace diopigen::backend
 

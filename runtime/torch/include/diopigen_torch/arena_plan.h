@@ -26,7 +26,7 @@ struct ArenaPlan {
 
 /// The best result of three orders: largest first, first used first, and longest first. Each lifetime gets the smallest
 /// gap among those in use at the same time that it fits.
-ArenaPlan planArena(const std::vector<Lifetime>& lifetimes);
+ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes);
 
 }  // namespace diopigen::backend
 

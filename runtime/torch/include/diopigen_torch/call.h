@@ -28,52 +28,53 @@ class FallbackRequested : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-[[noreturn]] void fallBack(const std::string& reason);
+[[noreturn]] void fall_back(const std::string& reason);
 /// Raises where a dtype does not hold a number, as PyTorch's own conversions do. For bool every number is true or
 /// false.
-void requireFits(at::ScalarType type, const at::Scalar& number);
+void require_fits(at::ScalarType type, const at::Scalar& number);
 
-enum class Bound { lower, upper };
+enum class Bound { kLower, kUpper };
 /// A bound as a number that the dtype holds. Since torch 2.15 a bound beyond an integral dtype limits nothing; before,
 /// and where no element could be within it, that is an error.
-at::Scalar boundOf(const at::Scalar& bound, at::ScalarType type, Bound side);
+at::Scalar bound_of(const at::Scalar& bound, at::ScalarType type, Bound side);
 /// For a dtype that a kernel does not accept.
-[[noreturn]] void fallBackForDtype(at::ScalarType type);
+[[noreturn]] void fall_back_for_dtype(at::ScalarType type);
 
 /// The vendor's function failed; what() names it, its status and the library's own text.
 class Failed : public std::runtime_error {
   public:
-    explicit Failed(const std::string& text, bool isOfDtype = false) : runtime_error(text), isOfDtype_(isOfDtype) {}
+    explicit Failed(const std::string& text, bool is_of_dtype = false)
+        : runtime_error(text), is_of_dtype_(is_of_dtype) {}
     /// Returns whether the dtype of an operand is not one that the function takes.
-    bool isOfDtype() const { return isOfDtype_; }
+    bool is_of_dtype() const { return is_of_dtype_; }
     /// Throws the same for PyTorch, with the operator that led to the function.
     [[noreturn]] void raise(const char* op, const char* overload) const;
 
   private:
-    bool isOfDtype_;
+    bool is_of_dtype_;
 };
 
 /// A tensor that a caller may leave out, as nothing or as an undefined one.
 using MaybeTensor = std::optional<at::Tensor>;
-inline bool isDefined(const at::Tensor& tensor) { return tensor.defined(); }
-inline bool isDefined(const MaybeTensor& tensor) { return tensor.has_value() && tensor->defined(); }
+inline bool is_defined(const at::Tensor& tensor) { return tensor.defined(); }
+inline bool is_defined(const MaybeTensor& tensor) { return tensor.has_value() && tensor->defined(); }
 
 /// Falls back where operands that PyTorch does not promote differ in their dtypes: it rejects most of these calls.
-inline void requireSameDtype(const at::Tensor& first, const at::Tensor& other) {
+inline void require_same_dtype(const at::Tensor& first, const at::Tensor& other) {
     if (C10_UNLIKELY(other.defined() && other.scalar_type() != first.scalar_type())) {
-        fallBack("operands of several dtypes");
+        fall_back("operands of several dtypes");
     }
 }
-inline void requireSameDtype(const at::Tensor& first, const MaybeTensor& other) {
+inline void require_same_dtype(const at::Tensor& first, const MaybeTensor& other) {
     if (other.has_value()) {
-        requireSameDtype(first, *other);
+        require_same_dtype(first, *other);
     }
 }
 
 /// Context of one vendor call. Work goes to the calling thread's stream on the device of `like`.
 class Call {
   public:
-    explicit Call(const at::Tensor& like) : Call(like.is_cpu() ? currentDevice() : like.get_device()) {}
+    explicit Call(const at::Tensor& like) : Call(like.is_cpu() ? current_device() : like.get_device()) {}
     explicit Call(c10::DeviceIndex device) : here_(device) { context_.device = device; }
 
     c10::DeviceIndex device() const { return context_.device; }
@@ -81,7 +82,7 @@ class Call {
         return at::TensorOptions().dtype(type).device(c10::Device(kDeviceType, context_.device));
     }
     diopiGeneratorHandle_t generator(const std::optional<at::Generator>& source) const {
-        return generatorHandle(source, context_.device);
+        return generator_handle(source, context_.device);
     }
 
     /// Calls `function`, which may be null where the vendor lacks it. Throws FallbackRequested where the vendor leaves
@@ -92,7 +93,7 @@ class Call {
         if (C10_UNLIKELY(function == nullptr)) {
             lack(name);
         }
-        noteFunction(name);
+        note_function(name);
         const diopiError_t status = function(&context_, static_cast<Parameters>(arguments)...);
         if (C10_UNLIKELY(status != diopiSuccess)) {
             fail(name, status);
@@ -178,16 +179,16 @@ class InputList {
 /// of the right one, which finish() converts.
 class Output {
   public:
-    explicit Output(at::Tensor& out) : out_(&out) { requireHere(); }
+    explicit Output(at::Tensor& out) : out_(&out) { require_here(); }
     Output(at::Tensor& out, at::ScalarType type) : out_(&out) {
-        requireHere();
+        require_here();
         if (C10_UNLIKELY(out.scalar_type() != type)) {
             replace(type);
         }
     }
     /// Of the first dtype of `dtypes` where the own one is not among them.
     Output(at::Tensor& out, Dtypes dtypes, at::ScalarType otherwise)
-        : Output(out, isIn(dtypes, out.scalar_type()) ? out.scalar_type() : otherwise) {}
+        : Output(out, is_in(dtypes, out.scalar_type()) ? out.scalar_type() : otherwise) {}
 
     at::Tensor& tensor() { return own_.defined() ? own_ : *out_; }
     operator diopiTensorHandle_t() { return handle(tensor()); }
@@ -199,7 +200,7 @@ class Output {
     }
 
   private:
-    void requireHere() const {
+    void require_here() const {
         if (C10_UNLIKELY(out_->device().type() != kDeviceType)) {
             reject();
         }
@@ -236,10 +237,10 @@ class Allocated {
     operator diopiTensorHandle_t*() const { return &handle_; }
     at::Tensor tensor() const {
         TORCH_CHECK(handle_ != nullptr, "the vendor's operator made no tensor");
-        return tensorOf(handle_);
+        return tensor_of(handle_);
     }
     /// Gives `out` the elements.
-    void moveTo(at::Tensor& out) const {
+    void move_to(at::Tensor& out) const {
         if (handle_ != handle(out)) {
             out.copy_(tensor());
         }
@@ -252,35 +253,35 @@ class Allocated {
 /// A number. Complex ones fall back: the interface has none.
 class Number {
   public:
-    Number(const at::Scalar& scalar) : hasValue_(true) { set(scalar); }  // NOLINT: reads as an argument
+    Number(const at::Scalar& scalar) : has_value_(true) { set(scalar); }  // NOLINT: reads as an argument
     /// The same for a function that converts the number to a dtype, which has to hold it.
-    Number(const at::Scalar& scalar, at::ScalarType type) : Number(scalar) { requireFits(type, scalar); }
+    Number(const at::Scalar& scalar, at::ScalarType type) : Number(scalar) { require_fits(type, scalar); }
     Number(const std::optional<at::Scalar>& scalar, at::ScalarType type) : Number(scalar) {
-        if (hasValue_) {
-            requireFits(type, *scalar);
+        if (has_value_) {
+            require_fits(type, *scalar);
         }
     }
     /// The same for a bound of the result.
-    Number(const at::Scalar& scalar, at::ScalarType type, Bound side) : Number(boundOf(scalar, type, side)) {}
-    Number(const std::optional<at::Scalar>& scalar, at::ScalarType type, Bound side) : hasValue_(scalar.has_value()) {
-        if (hasValue_) {
-            set(boundOf(*scalar, type, side));
+    Number(const at::Scalar& scalar, at::ScalarType type, Bound side) : Number(bound_of(scalar, type, side)) {}
+    Number(const std::optional<at::Scalar>& scalar, at::ScalarType type, Bound side) : has_value_(scalar.has_value()) {
+        if (has_value_) {
+            set(bound_of(*scalar, type, side));
         }
     }
-    Number(const std::optional<at::Scalar>& scalar) : hasValue_(scalar.has_value()) {  // NOLINT
-        if (hasValue_) {
+    Number(const std::optional<at::Scalar>& scalar) : has_value_(scalar.has_value()) {  // NOLINT
+        if (has_value_) {
             set(*scalar);
         }
     }
-    operator const diopiScalar_t*() const { return hasValue_ ? &value_ : nullptr; }
+    operator const diopiScalar_t*() const { return has_value_ ? &value_ : nullptr; }
     // One function of the interface takes a pointer that is not const, and only reads.
-    operator diopiScalar_t*() const { return hasValue_ ? &value_ : nullptr; }
+    operator diopiScalar_t*() const { return has_value_ ? &value_ : nullptr; }
 
   private:
     void set(const at::Scalar& scalar);
 
     mutable diopiScalar_t value_{};
-    bool hasValue_;
+    bool has_value_;
 };
 
 /// An optional number of a plain type: null where there is none.
@@ -289,11 +290,11 @@ class Optional {
   public:
     template <typename Source>
     Optional(const std::optional<Source>& source)  // NOLINT: reads as an argument
-        : hasValue_(source.has_value()), value_(hasValue_ ? static_cast<Type>(*source) : Type{}) {}
-    operator const Type*() const { return hasValue_ ? &value_ : nullptr; }
+        : has_value_(source.has_value()), value_(has_value_ ? static_cast<Type>(*source) : Type{}) {}
+    operator const Type*() const { return has_value_ ? &value_ : nullptr; }
 
   private:
-    bool hasValue_;
+    bool has_value_;
     Type value_;
 };
 
@@ -307,14 +308,14 @@ inline diopiSize_t sizes(at::OptionalIntArrayRef array) {
 /// A single dimension as a list of one; `dimension` must outlive the call.
 inline diopiSize_t sizes(const int64_t& dimension) { return {&dimension, 1}; }
 
-inline diopiReduction_t reductionOf(int64_t value) { return static_cast<diopiReduction_t>(value); }
-diopiRoundMode_t roundMode(std::optional<std::string_view> name);
+inline diopiReduction_t reduction_of(int64_t value) { return static_cast<diopiReduction_t>(value); }
+diopiRoundMode_t round_mode(std::optional<std::string_view> name);
 
 /// Returns whether PyTorch keeps a number in the tensor: a tensor without dimensions on the CPU.
-inline bool isNumber(const at::Tensor& tensor) { return tensor.is_cpu() && tensor.dim() == 0; }
+inline bool is_number(const at::Tensor& tensor) { return tensor.is_cpu() && tensor.dim() == 0; }
 
 /// The rules of the spec by which dtypes follow.
-inline at::ScalarType toFloat(at::ScalarType type) {
+inline at::ScalarType to_float(at::ScalarType type) {
     return at::isIntegralType(type, /*includeBool=*/true) ? at::get_default_dtype_as_scalartype() : type;
 }
 inline at::ScalarType accumulated(at::ScalarType type) {

@@ -71,14 +71,14 @@ constexpr char letter() {
 
 template <typename Type>
 Type unpacked(const Operand& operand) {
-    constexpr char kind = letter<Type>();
-    if constexpr (kind == 'o' || kind == 't') {
+    constexpr char kKind = letter<Type>();
+    if constexpr (kKind == 'o' || kKind == 't') {
         return reinterpret_cast<Type>(operand.tensor);
-    } else if constexpr (kind == 'z') {
+    } else if constexpr (kKind == 'z') {
         return operand.sizes;
-    } else if constexpr (kind == 'd') {
+    } else if constexpr (kKind == 'd') {
         return static_cast<Type>(operand.real);
-    } else if constexpr (kind == 'i' || kind == 'r') {
+    } else if constexpr (kKind == 'i' || kKind == 'r') {
         return static_cast<Type>(operand.integer);
     } else {
         return static_cast<Type>(const_cast<void*>(operand.pointer));
@@ -86,8 +86,8 @@ Type unpacked(const Operand& operand) {
 }
 
 template <typename... Parameters, size_t... Indices>
-diopiError_t callUnpacked(diopiContextHandle_t ctx, const Operand* operands, AnyFunction function,
-                          std::index_sequence<Indices...> /*indices*/) {
+diopiError_t call_unpacked(diopiContextHandle_t ctx, const Operand* operands, AnyFunction function,
+                           std::index_sequence<Indices...> /*indices*/) {
     const auto typed = reinterpret_cast<diopiError_t (*)(diopiContextHandle_t, Parameters...)>(function);
     return typed(ctx, unpacked<Parameters>(operands[Indices])...);
 }
@@ -95,7 +95,7 @@ diopiError_t callUnpacked(diopiContextHandle_t ctx, const Operand* operands, Any
 /// One for each signature.
 template <typename... Parameters>
 diopiError_t trampoline(diopiContextHandle_t ctx, const Operand* operands, AnyFunction function) {
-    return callUnpacked<Parameters...>(ctx, operands, function, std::index_sequence_for<Parameters...>());
+    return call_unpacked<Parameters...>(ctx, operands, function, std::index_sequence_for<Parameters...>());
 }
 
 template <typename... Parameters>
@@ -105,11 +105,11 @@ CompiledFunction compiled(const char* name, diopiError_t (*function)(diopiContex
 }
 
 /// The function of a name; null where compiled graphs do not call it. Generated.
-const CompiledFunction* compiledFunction(std::string_view name);
+const CompiledFunction* compiled_function(std::string_view name);
 /// Bindings of overloads of ATen to functions: lines of JSON, which the planner reads. Generated.
-std::string_view compiledBindings();
+std::string_view compiled_bindings();
 /// The kernels of those functions that are expressions over elements: lines of JSON with C++ text. Generated.
-std::string_view compiledKernels();
+std::string_view compiled_kernels();
 
 }  // namespace diopigen::backend
 

@@ -24,9 +24,9 @@ inline at::Tensor operand(const at::Tensor& out, const at::Tensor& tensor, at::S
 }
 
 /// Leaves dtypes other than real floating ones to the CPU, which rejects them in its words.
-inline void requireFloating(at::ScalarType type) {
+inline void require_floating(at::ScalarType type) {
     if (!at::isFloatingType(type)) {
-        fallBackForDtype(type);
+        fall_back_for_dtype(type);
     }
 }
 
@@ -34,7 +34,7 @@ inline void requireFloating(at::ScalarType type) {
 inline void put(at::Tensor& out, const at::Tensor& result) { out.copy_(result); }
 
 /// `chosen` where `condition` holds, a number elsewhere; and the other way round.
-inline at::Tensor elseNumber(const at::Tensor& condition, const at::Tensor& selected, const at::Scalar& otherwise) {
+inline at::Tensor else_number(const at::Tensor& condition, const at::Tensor& selected, const at::Scalar& otherwise) {
     return selected.masked_fill(condition.logical_not(), otherwise);
 }
 inline at::Tensor select(const at::Tensor& condition, const at::Tensor& selected, const at::Tensor& otherwise) {
@@ -42,7 +42,7 @@ inline at::Tensor select(const at::Tensor& condition, const at::Tensor& selected
 }
 
 /// Tells where the sign bit is set, of zeros and NaN too.
-inline at::Tensor isNegative(const at::Tensor& tensor) {
+inline at::Tensor is_negative(const at::Tensor& tensor) {
     switch (tensor.scalar_type()) {
         case at::kHalf:
         case at::kBFloat16:

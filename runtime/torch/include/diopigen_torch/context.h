@@ -25,8 +25,8 @@ inline diopiTensorHandle_t handle(at::Tensor& tensor) { return reinterpret_cast<
 inline diopiConstTensorHandle_t handle(const at::Tensor& tensor) {
     return reinterpret_cast<diopiConstTensorHandle_t>(&tensor);
 }
-inline at::Tensor& tensorOf(diopiTensorHandle_t handle) { return *reinterpret_cast<at::Tensor*>(handle); }
-inline const at::Tensor& tensorOf(diopiConstTensorHandle_t handle) {
+inline at::Tensor& tensor_of(diopiTensorHandle_t handle) { return *reinterpret_cast<at::Tensor*>(handle); }
+inline const at::Tensor& tensor_of(diopiConstTensorHandle_t handle) {
     return *reinterpret_cast<const at::Tensor*>(handle);
 }
 

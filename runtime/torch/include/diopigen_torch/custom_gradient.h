@@ -12,9 +12,9 @@ namespace diopigen::backend {
 /// `g0` the gradient of that result, `s0.1` size 1 of argument 0, `z0` zeros like argument 0, to which the gradient of
 /// that argument is added, `e` a tensor without elements, and `d` the default of the schema. `results` says for each
 /// result of `backward` which argument it is the gradient of, or `-`.
-void addGradient(const char* forward, const char* backward, const char* arguments, const char* results);
+void add_gradient(const char* forward, const char* backward, const char* arguments, const char* results);
 
-/// Registers the autograd kernel for an operator that addGradient() names.
+/// Registers the autograd kernel for an operator that add_gradient() names.
 void differentiate(torch::Library& library, const char* forward);
 
 }  // namespace diopigen::backend

@@ -22,48 +22,48 @@ inline constexpr c10::DeviceType kDeviceType = c10::DeviceType::PrivateUse1;
 /// Starts the vendor's library: its initLibrary(), once. Everything below does so by itself. Throws what it says.
 void initialize();
 /// Returns whether initialize() has run.
-bool isInitialized() noexcept;
+bool is_initialized() noexcept;
 /// Returns whether this process is the child of one that had started the device: nothing of the device can be used in
 /// it, and every use throws.
-bool isForked() noexcept;
+bool is_forked() noexcept;
 /// Waits for all streams, gives cached memory back and ends the vendor's library. Nothing may be used afterwards. The
 /// status of finalizeLibrary(), which is not 0 where memory is left.
 int32_t finalize();
 
 /// 0 where the vendor's library does not start.
-c10::DeviceIndex deviceCount() noexcept;
+c10::DeviceIndex device_count() noexcept;
 /// The stream that a thread uses on a device.
 struct ThreadStream {
     c10::StreamId id = 0;
     diopiStreamHandle_t handle = nullptr;
-    bool isKnown = false;
+    bool is_known = false;
 };
-/// Do not use: currentDevice(), currentStream() and currentHandle() read it.
+/// Do not use: current_device(), current_stream() and current_handle() read it.
 struct ThreadState {
     c10::DeviceIndex device = 0;
     std::array<ThreadStream, kMostDevices> streams{};
 };
-extern constinit thread_local ThreadState threadState;
+extern constinit thread_local ThreadState thread_state;
 /// The device of the calling thread.
-inline c10::DeviceIndex currentDevice() noexcept { return threadState.device; }
+inline c10::DeviceIndex current_device() noexcept { return thread_state.device; }
 /// Throws for a device that there is not.
-void setCurrentDevice(c10::DeviceIndex device);
+void set_current_device(c10::DeviceIndex device);
 
 /// Puts back a device that the calling thread had: where the vendor's function fails, the other one stays.
-void restoreDevice(c10::DeviceIndex device) noexcept;
+void restore_device(c10::DeviceIndex device) noexcept;
 
-/// Makes a device that of the calling thread for a scope. Throws as setCurrentDevice() does.
+/// Makes a device that of the calling thread for a scope. Throws as set_current_device() does.
 class WithDevice {
   public:
     explicit WithDevice(c10::DeviceIndex device) {
-        if (const c10::DeviceIndex before = currentDevice(); C10_UNLIKELY(device != before)) {
-            setCurrentDevice(device);
+        if (const c10::DeviceIndex before = current_device(); C10_UNLIKELY(device != before)) {
+            set_current_device(device);
             before_ = before;
         }
     }
     ~WithDevice() {
         if (C10_UNLIKELY(before_ != kSame)) {
-            restoreDevice(before_);
+            restore_device(before_);
         }
     }
     WithDevice(const WithDevice&) = delete;
@@ -74,13 +74,13 @@ class WithDevice {
     c10::DeviceIndex before_ = kSame;
 };
 
-[[noreturn]] void deviceFails(int32_t code, const std::string& action);
+[[noreturn]] void device_fails(int32_t code, const std::string& action);
 /// Throws for a status of the vendor's device functions that is not 0: "the device fails to", the action in words, and
 /// the library's own text.
 template <typename... Words>
-void requireDone(int32_t code, const Words&... action) {
+void require_done(int32_t code, const Words&... action) {
     if (C10_UNLIKELY(code != 0)) {
-        deviceFails(code, c10::str(action...));
+        device_fails(code, c10::str(action...));
     }
 }
 
@@ -89,27 +89,27 @@ struct MemoryInfo {
     uint64_t free = 0;
     uint64_t total = 0;
 };
-MemoryInfo memoryInfo(c10::DeviceIndex device);
+MemoryInfo memory_info(c10::DeviceIndex device);
 
-c10::Stream defaultStream(c10::DeviceIndex device);
+c10::Stream default_stream(c10::DeviceIndex device);
 /// One of a device's 32 other streams, in turn.
-c10::Stream newStream(c10::DeviceIndex device);
+c10::Stream new_stream(c10::DeviceIndex device);
 /// The stream that the calling thread uses on a device.
-c10::Stream currentStream(c10::DeviceIndex device);
+c10::Stream current_stream(c10::DeviceIndex device);
 /// Sets it, and returns the one before.
-c10::Stream exchangeStream(c10::Stream stream);
+c10::Stream exchange_stream(c10::Stream stream);
 /// The vendor's handle of a stream.
-diopiStreamHandle_t handleOf(c10::Stream stream);
+diopiStreamHandle_t handle_of(c10::Stream stream);
 /// The handle of the calling thread's stream on a device; cheap.
-diopiStreamHandle_t currentHandle(c10::DeviceIndex device);
+diopiStreamHandle_t current_handle(c10::DeviceIndex device);
 void synchronize(c10::Stream stream);
 /// The same for the vendor's handle of a stream.
-void waitFor(diopiStreamHandle_t stream);
+void wait_for(diopiStreamHandle_t stream);
 /// Waits for all streams of a device.
-void synchronizeDevice(c10::DeviceIndex device);
+void synchronize_device(c10::DeviceIndex device);
 /// Waits for the streams of all devices but those that are being captured, for destructors: failures are left to
 /// others.
-void finishWork() noexcept;
+void finish_work() noexcept;
 
 /// A point in the work of a stream. Where the vendor has no events, recording waits for the stream.
 class Event {
@@ -122,16 +122,16 @@ class Event {
     void block(c10::Stream stream) const;
     bool query() const;
     void synchronize() const;
-    double elapsedMilliseconds(const Event& end) const;
+    double elapsed_milliseconds(const Event& end) const;
 
   private:
     void* event_ = nullptr;
 };
 
 /// Copies on a stream: the host's memory must stay as it is until the stream has been synchronised.
-void copyToDevice(diopiStreamHandle_t stream, void* device, const void* host, uint64_t bytes);
-void copyToHost(diopiStreamHandle_t stream, void* host, const void* device, uint64_t bytes);
-void copyOnDevice(diopiStreamHandle_t stream, void* destination, const void* source, uint64_t bytes);
+void copy_to_device(diopiStreamHandle_t stream, void* device, const void* host, uint64_t bytes);
+void copy_to_host(diopiStreamHandle_t stream, void* host, const void* device, uint64_t bytes);
+void copy_on_device(diopiStreamHandle_t stream, void* destination, const void* source, uint64_t bytes);
 
 }  // namespace diopigen::backend
 

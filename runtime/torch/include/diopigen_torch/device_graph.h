@@ -11,7 +11,7 @@
 namespace diopigen::backend {
 
 /// Returns whether the vendor offers to run graphs, and `DIOPI_COMPILE_GRAPH` is not 0.
-bool hasGraphCompiler();
+bool has_graph_compiler();
 
 class DeviceGraph {
   public:

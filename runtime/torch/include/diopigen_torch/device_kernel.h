@@ -11,7 +11,7 @@
 namespace diopigen::backend {
 
 /// Returns whether the vendor offers to compile kernels.
-bool hasKernelCompiler();
+bool has_kernel_compiler();
 
 class DeviceKernel {
   public:
@@ -32,7 +32,7 @@ class DeviceKernel {
 };
 
 /// The kernel of a source, compiled once for the process as long as there are not very many.
-std::shared_ptr<const DeviceKernel> deviceKernel(const std::string& source, const std::string& name);
+std::shared_ptr<const DeviceKernel> device_kernel(const std::string& source, const std::string& name);
 
 }  // namespace diopigen::backend
 

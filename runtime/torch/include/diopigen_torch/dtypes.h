@@ -26,12 +26,12 @@ inline constexpr auto kDtypes = [] {
 }  // namespace detail
 
 /// diopi_dtype_unsupported for dtypes that the interface does not have.
-inline diopiDtype_t dtypeOf(c10::ScalarType type) noexcept { return detail::kDtypes[static_cast<size_t>(type)]; }
+inline diopiDtype_t dtype_of(c10::ScalarType type) noexcept { return detail::kDtypes[static_cast<size_t>(type)]; }
 /// Throws for dtypes that PyTorch does not have.
-c10::ScalarType scalarTypeOf(diopiDtype_t dtype);
+c10::ScalarType scalar_type_of(diopiDtype_t dtype);
 
-inline bool isIn(Dtypes dtypes, c10::ScalarType type) noexcept {
-    const diopiDtype_t dtype = dtypeOf(type);
+inline bool is_in(Dtypes dtypes, c10::ScalarType type) noexcept {
+    const diopiDtype_t dtype = dtype_of(type);
     return dtype != diopi_dtype_unsupported && (dtypes >> dtype & 1) != 0;
 }
 

@@ -6,7 +6,7 @@ namespace diopigen::backend {
 
 /// From now on every thread but the calling one waits for ever in its next operator. An interpreter that ends would
 /// unwind such threads through C++ code, which aborts the process.
-void parkOtherThreads();
+void park_other_threads();
 
 }  // namespace diopigen::backend
 

@@ -17,30 +17,30 @@ namespace diopigen::backend {
 class Expressions {
   public:
     enum class Operation {
-        symbol,
-        literal,
-        add,
-        multiply,
-        floor_divide,
-        remainder,
-        divide,
-        power,
-        square_root,
-        minimum,
-        maximum,
-        equal,
-        not_equal,
-        less,
-        less_equal,
-        both,
-        either,
-        negation,
-        select,
-        to_real,
-        floor,
-        ceiling,
-        truncate,
-        round,
+        kSymbol,
+        kLiteral,
+        kAdd,
+        kMultiply,
+        kFloorDivide,
+        kRemainder,
+        kDivide,
+        kPower,
+        kSquareRoot,
+        kMinimum,
+        kMaximum,
+        kEqual,
+        kNotEqual,
+        kLess,
+        kLessEqual,
+        kBoth,
+        kEither,
+        kNegation,
+        kSelect,
+        kToReal,
+        kFloor,
+        kCeiling,
+        kTruncate,
+        kRound,
     };
 
     /// A table over so many symbols: a list for each expression, the operation and its operands, which come first in
@@ -71,10 +71,10 @@ class Numbers {
     explicit Numbers(std::vector<c10::Scalar> values) : values_(std::move(values)), are_known_(true) {}
 
     /// Returns whether expressions have values.
-    bool areKnown() const { return are_known_; }
+    bool are_known() const { return are_known_; }
 
     /// Returns whether a value, or a part of it, names an expression.
-    static bool isOpen(const Json& value);
+    static bool is_open(const Json& value);
 
     c10::Scalar scalar(const Json& value) const;
     bool boolean(const Json& value) const;

@@ -11,14 +11,14 @@ namespace diopigen::backend {
 at::Tensor& give(at::Tensor& out, const at::Tensor& result);
 
 /// Writes `result` to `self`, which has the shape and the dtype of it. Falls back for other ones.
-at::Tensor& giveInplace(at::Tensor& self, const at::Tensor& result);
+at::Tensor& give_inplace(at::Tensor& self, const at::Tensor& result);
 
 /// Destination of a result that the operator creates or the caller provides: an undefined `out` is created, another one
 /// is resized. Its dtype stays what it is.
-void makeOrResize(at::Tensor& out, at::IntArrayRef sizes, const at::TensorOptions& options);
+void make_or_resize(at::Tensor& out, at::IntArrayRef sizes, const at::TensorOptions& options);
 
 /// The same; another dtype is rejected.
-void makeOrShape(at::Tensor& out, at::IntArrayRef sizes, const at::TensorOptions& options);
+void make_or_shape(at::Tensor& out, at::IntArrayRef sizes, const at::TensorOptions& options);
 
 }  // namespace diopigen::backend
 

@@ -30,11 +30,11 @@ class GeneratorImpl final : public c10::GeneratorImpl {
     uint64_t offset_ = 0;
 };
 
-at::Generator newGenerator(c10::DeviceIndex device);
+at::Generator new_generator(c10::DeviceIndex device);
 /// The generator that operators of a device use where none is given.
-const at::Generator& defaultGenerator(c10::DeviceIndex device);
+const at::Generator& default_generator(c10::DeviceIndex device);
 /// The handle that an operator gets: of `generator`, or else of the device's own. Throws for one of another device.
-diopiGeneratorHandle_t generatorHandle(const std::optional<at::Generator>& generator, c10::DeviceIndex device);
+diopiGeneratorHandle_t generator_handle(const std::optional<at::Generator>& generator, c10::DeviceIndex device);
 
 }  // namespace diopigen::backend
 

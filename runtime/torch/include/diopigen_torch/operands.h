@@ -14,7 +14,7 @@
 
 namespace diopigen::backend {
 
-at::ScalarType scalarTypeNamed(const std::string& name);
+at::ScalarType scalar_type_named(const std::string& name);
 
 /// Storage for operands that are not tensors.
 class OperandValues {
@@ -36,10 +36,10 @@ class OperandValues {
     std::deque<bool> booleans_;
 };
 
-bool isTensorType(const c10::Type& type);
+bool is_tensor_type(const c10::Type& type);
 
 /// An argument that names no slot, as the dispatcher takes it.
-c10::IValue argumentValue(const Json& value, const c10::Type& type, const Numbers& numbers);
+c10::IValue argument_value(const Json& value, const c10::Type& type, const Numbers& numbers);
 
 }  // namespace diopigen::backend
 

@@ -5,7 +5,7 @@
 namespace diopigen::backend {
 
 /// Sets them; until then all are off. Throws c10::ValueError, which nothing could catch while the library is loaded.
-void readSwitches();
+void read_switches();
 
 }  // namespace diopigen::backend
 

@@ -12,12 +12,12 @@
 namespace diopigen::backend {
 
 /// The memory of a plan for one tuple of sizes.
-ArenaPlan arenaOf(const Json& plan, const Numbers& numbers);
+ArenaPlan arena_of(const Json& plan, const Numbers& numbers);
 
 /// The document with numbers in the place of expressions, and offsets in the arena in the place of storages.
-std::string resolvedDocument(const Json& plan, const Numbers& numbers, const ArenaPlan& arena);
+std::string resolved_document(const Json& plan, const Numbers& numbers, const ArenaPlan& arena);
 /// For these values of its symbols.
-std::string resolvedDocument(const Json& plan, const std::vector<int64_t>& symbols);
+std::string resolved_document(const Json& plan, const std::vector<int64_t>& symbols);
 
 }  // namespace diopigen::backend
 

@@ -47,7 +47,7 @@ class SavedGraph {
 };
 
 /// A graph that Python has loaded, by its number.
-std::shared_ptr<const SavedGraph> savedGraph(int64_t number);
+std::shared_ptr<const SavedGraph> saved_graph(int64_t number);
 
 }  // namespace diopigen::backend
 

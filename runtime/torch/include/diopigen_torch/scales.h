@@ -12,8 +12,8 @@ namespace diopigen::backend {
 
 /// Falls back where a scale that the caller gives is not the ratio of the sizes. `input` are the sizes before, batch
 /// and channels included; `output` those behind them after.
-void requireOwnScales(at::IntArrayRef input, at::IntArrayRef output,
-                      std::initializer_list<std::optional<double>> scales);
+void require_own_scales(at::IntArrayRef input, at::IntArrayRef output,
+                        std::initializer_list<std::optional<double>> scales);
 
 }  // namespace diopigen::backend
 

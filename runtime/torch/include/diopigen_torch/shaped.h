@@ -12,9 +12,9 @@
 namespace diopigen::backend {
 
 /// A new tensor of the device.
-at::Tensor makeOutput(at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options);
+at::Tensor make_output(at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options);
 /// Gives an output of the caller the shape that it must have; rejects another dtype or device.
-void shapeOutput(at::Tensor& out, at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options);
+void shape_output(at::Tensor& out, at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options);
 
 /// Optional arguments in the types of meta functions.
 inline at::OptionalTensorRef reference(const std::optional<at::Tensor>& tensor) {
@@ -25,11 +25,11 @@ inline at::OptionalScalarRef reference(const std::optional<at::Scalar>& scalar) 
     return scalar.has_value() ? at::OptionalScalarRef(*scalar) : at::OptionalScalarRef();
 }
 
-enum class Form { functional, inplace, out };
+enum class Form { kFunctional, kInplace, kOut };
 
 /// Makes an output, or shapes that of the caller, as its form demands.
-void setOutput(at::Tensor& output, Form form, at::IntArrayRef sizes, at::IntArrayRef strides,
-               const at::TensorOptions& options);
+void set_output(at::Tensor& output, Form form, at::IntArrayRef sizes, at::IntArrayRef strides,
+                const at::TensorOptions& options);
 
 /// Calls of `Meta`, a class of `at::meta`, fill in the outputs. For the functional form the outputs are new; for the
 /// others they are the caller's, given before. The form is no parameter of the template: PyTorch's headers make each
@@ -37,7 +37,7 @@ void setOutput(at::Tensor& output, Form form, at::IntArrayRef sizes, at::IntArra
 template <typename Meta, size_t kCount>
 class Shaped final : public Meta {
   public:
-    Shaped() : form_(Form::functional) {
+    Shaped() : form_(Form::kFunctional) {
         for (size_t i = 0; i < kCount; ++i) {
             outputs_[i] = &created_[i];
         }
@@ -61,7 +61,7 @@ class Shaped final : public Meta {
 
     void set_output_raw_strided(int64_t index, at::IntArrayRef sizes, at::IntArrayRef strides,
                                 at::TensorOptions options) override {
-        setOutput(output(static_cast<size_t>(index)), form_, sizes, strides, options);
+        set_output(output(static_cast<size_t>(index)), form_, sizes, strides, options);
         // Last, so that the class can ask for the output.
         if constexpr (std::is_base_of_v<at::TensorIteratorBase, Meta>) {
             Meta::set_output_raw_strided(index, sizes, strides, options);

@@ -27,21 +27,21 @@ struct Switches {
 /// Current switches; initially those of the environment.
 Switches switches();
 /// Sets them. Throws for what is no regular expression, and for a level that there is not.
-void setSwitches(const Switches& switches);
+void set_switches(const Switches& switches);
 
 /// Number of calls that differed from the CPU.
-int64_t differenceCount();
+int64_t difference_count();
 
 /// True if any switch is on. Read by every kernel.
-extern std::atomic<bool> isWatched;
+extern std::atomic<bool> is_watched;
 
 /// Keeps the name of a function of the interface, for the switch that shows calls.
-void keepFunction(const char* name);
+void keep_function(const char* name);
 
 /// A function of the interface is about to be called.
-inline void noteFunction(const char* name) {
-    if (__builtin_expect(isWatched.load(std::memory_order_relaxed), false)) {
-        keepFunction(name);
+inline void note_function(const char* name) {
+    if (__builtin_expect(is_watched.load(std::memory_order_relaxed), false)) {
+        keep_function(name);
     }
 }
 

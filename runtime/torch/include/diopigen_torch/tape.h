@@ -32,9 +32,9 @@ namespace diopigen::backend {
 /// A tensor of the graph. Those in the arena are made once for an instance, the others in each run before their first
 /// use.
 struct SlotPlan {
-    enum class Kind { input, constant, arena, fresh, view, result };
+    enum class Kind { kInput, kConstant, kArena, kFresh, kView, kResult };
 
-    Kind kind = Kind::input;
+    Kind kind = Kind::kInput;
     /// Of the input or the constant.
     size_t index = 0;
     /// The slot that a view looks at.
@@ -67,9 +67,9 @@ struct SymbolPlan {
 
 /// An argument of an operator: a value, or tensors in slots. -1 stands for no tensor in a list.
 struct ArgumentPlan {
-    enum class Form { value, tensor, tensors, optional_tensors };
+    enum class Form { kValue, kTensor, kTensors, kOptionalTensors };
 
-    Form form = Form::value;
+    Form form = Form::kValue;
     c10::IValue value;
     std::vector<int64_t> slots;
     /// Of a value that follows from sizes.
@@ -158,7 +158,7 @@ class Program {
     struct Sized;
 
     /// For the sizes of inputs, and numbers that are passed. Null where the plan is not for these.
-    std::shared_ptr<Sized> sizedFor(const std::vector<at::Tensor>& inputs, const std::vector<int64_t>& numbers);
+    std::shared_ptr<Sized> sized_for(const std::vector<at::Tensor>& inputs, const std::vector<int64_t>& numbers);
 
     /// The outputs that are tensors. `inputs` are released as soon as they are not needed any more.
     std::vector<at::Tensor> run(Sized& sized, std::vector<at::Tensor> inputs);
@@ -168,51 +168,52 @@ class Program {
     /// The outputs that are numbers and follow from sizes.
     const std::vector<c10::Scalar>& results(const Sized& sized) const;
     /// An input, where the plan has its layout; its sizes are those of `sized`.
-    const SlotPlan* inputSlot(size_t index, const Sized* sized = nullptr) const;
+    const SlotPlan* input_slot(size_t index, const Sized* sized = nullptr) const;
 
     const std::vector<SymbolPlan>& symbols() const { return symbols_; }
     /// For the sizes of the latest call.
-    int64_t arenaBytes() const;
-    int64_t stepCount() const { return static_cast<int64_t>(steps_.size()); }
-    int64_t dispatchedCount() const;
-    int64_t fusedCount() const;
-    int64_t instanceCount() const { return instances_; }
+    int64_t arena_bytes() const;
+    int64_t step_count() const { return static_cast<int64_t>(steps_.size()); }
+    int64_t dispatched_count() const;
+    int64_t fused_count() const;
+    int64_t instance_count() const { return instances_; }
     /// Tuples of sizes that were planned, and those that are cached.
-    int64_t sizedCount() const { return sized_; }
-    int64_t cachedCount() const;
+    int64_t sized_count() const { return sized_; }
+    int64_t cached_count() const;
     /// Returns whether the device runs the graph as a whole, for the sizes of the latest call.
-    bool isWhole() const;
+    bool is_whole() const;
 
   private:
     struct Instance;
 
-    void addSymbol(const Json& plan);
-    SlotPlan slotOf(const Json& plan, const Numbers& numbers) const;
-    void addStep(const Json& plan, Step& step);
-    void addFused(const Json& plan, Step& step);
-    void addOperands(const Json& operands, const CompiledFunction& function);
-    OperandPlan operandOf(const Json& value, char kind);
-    ArgumentPlan argumentOf(const Json& value, const c10::Argument& argument) const;
-    void planLifetimes();
-    size_t slotIndex(const Json& value) const;
+    void add_symbol(const Json& plan);
+    SlotPlan slot_of(const Json& plan, const Numbers& numbers) const;
+    void add_step(const Json& plan, Step& step);
+    void add_fused(const Json& plan, Step& step);
+    void add_operands(const Json& operands, const CompiledFunction& function);
+    OperandPlan operand_of(const Json& value, char kind);
+    ArgumentPlan argument_of(const Json& value, const c10::Argument& argument) const;
+    void plan_lifetimes();
+    size_t slot_index(const Json& value) const;
 
-    std::optional<std::vector<int64_t>> symbolsOf(const std::vector<at::Tensor>& inputs,
-                                                  const std::vector<int64_t>& numbers) const;
-    std::shared_ptr<Sized> makeSized(std::vector<int64_t> symbols, bool is_offered) const;
+    std::optional<std::vector<int64_t>> symbols_of(const std::vector<at::Tensor>& inputs,
+                                                   const std::vector<int64_t>& numbers) const;
+    std::shared_ptr<Sized> make_sized(std::vector<int64_t> symbols, bool is_offered) const;
     std::shared_ptr<Sized> latest() const;
 
-    std::shared_ptr<Instance> makeInstance(const Sized& sized) const;
-    std::shared_ptr<Instance> takeInstance(Sized& sized, c10::StreamId stream);
+    std::shared_ptr<Instance> make_instance(const Sized& sized) const;
+    std::shared_ptr<Instance> take_instance(Sized& sized, c10::StreamId stream);
     /// Lets the graph of a capture own what a run uses.
-    void ownInCapture(const Sized& sized) const;
+    void own_in_capture(const Sized& sized) const;
     void prepare(const Sized& sized, Instance& instance, uint32_t slot, std::vector<at::Tensor>& inputs) const;
-    void runWhole(const Sized& sized, Instance& instance, std::vector<at::Tensor>& inputs, diopiContext& context) const;
-    void runStep(const Sized& sized, const Step& step, Instance& instance, diopiContext& context,
-                 bool is_watched) const;
+    void run_whole(const Sized& sized, Instance& instance, std::vector<at::Tensor>& inputs,
+                   diopiContext& context) const;
+    void run_step(const Sized& sized, const Step& step, Instance& instance, diopiContext& context,
+                  bool is_watched) const;
     void dispatch(const Sized& sized, const Step& step, Instance& instance) const;
     static void store(const SlotPlan& plan, at::Tensor& target, at::Tensor tensor);
-    void runFused(const Sized& sized, const Step& step, const Instance& instance) const;
-    void runDirect(const Sized& sized, const Step& step, Instance& instance, diopiContext& context) const;
+    void run_fused(const Sized& sized, const Step& step, const Instance& instance) const;
+    void run_direct(const Sized& sized, const Step& step, Instance& instance, diopiContext& context) const;
     [[noreturn]] static void raise(const Step& step, const std::string& what);
 
     Json document_;
@@ -245,14 +246,14 @@ class Program {
 };
 
 /// Programs by number, for Python.
-int64_t addProgram(std::string_view plan, std::vector<at::Tensor> constants, int64_t most_sizes);
-std::shared_ptr<Program> programOf(int64_t number);
-void removeProgram(int64_t number);
+int64_t add_program(std::string_view plan, std::vector<at::Tensor> constants, int64_t most_sizes);
+std::shared_ptr<Program> program_of(int64_t number);
+void remove_program(int64_t number);
 
 /// The counter of an overload and a reason; it stays for the whole process.
-CompiledCalls* compiledCallsOf(const std::string& overload, const std::string& reason);
-std::vector<const CompiledCalls*> allCompiledCalls();
-void resetCompiledCalls();
+CompiledCalls* compiled_calls_of(const std::string& overload, const std::string& reason);
+std::vector<const CompiledCalls*> all_compiled_calls();
+void reset_compiled_calls();
 
 }  // namespace diopigen::backend
 

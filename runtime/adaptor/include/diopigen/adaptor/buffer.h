@@ -12,7 +12,7 @@ namespace adaptor {
 namespace {
 
 // `T` is copied as bytes and never constructed, so that an empty list costs nothing.
-template <class T, std::int64_t inlineCount>
+template <class T, std::int64_t kInlineCount>
 class Buffer {
   public:
     Buffer() = default;
@@ -57,10 +57,10 @@ class Buffer {
   private:
     T* local() { return reinterpret_cast<T*>(local_); }
 
-    alignas(T) unsigned char local_[static_cast<std::size_t>(inlineCount) * sizeof(T)];
+    alignas(T) unsigned char local_[static_cast<std::size_t>(kInlineCount) * sizeof(T)];
     T* items_ = local();
     std::int64_t size_ = 0;
-    std::int64_t capacity_ = inlineCount;
+    std::int64_t capacity_ = kInlineCount;
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ namespace {
 #define DIOPIGEN_ADAPTOR_OUT_OF_LINE __attribute__((noinline))
 
 // A parameter by what the operator does with it.
-enum class Access { read, write, readAndWrite };
+enum class Access { kRead, kWrite, kKReadAndWrite };
 
 class Call {
   public:
@@ -34,15 +34,15 @@ class Call {
     // Every shim has a Call in it: what is long is kept out of line.
     DIOPIGEN_ADAPTOR_OUT_OF_LINE ~Call() {
         for (Converted& each : converted_) {
-            releaseQuietly(ctx_, each.temporary);
-            releaseQuietly(ctx_, each.backup);
+            release_quietly(ctx_, each.temporary);
+            release_quietly(ctx_, each.backup);
         }
     }
 
     // Room for the tensors of arrays, so that the heap is asked at most once for each of the two lists.
     DIOPIGEN_ADAPTOR_OUT_OF_LINE void expect(std::int64_t tensors) {
         if (tensors > 0) {
-            converted_.reserve(tensors + inlineTensors);
+            converted_.reserve(tensors + kInlineTensors);
             handles_.reserve(tensors);
         }
     }
@@ -50,18 +50,18 @@ class Call {
     // Each of these replaces a parameter where its rule says so. False: the call has failed, and status() says how.
     DIOPIGEN_ADAPTOR_OUT_OF_LINE bool in(const Rule& rule, const char* parameter, diopiConstTensorHandle_t& tensor) {
         diopiTensorHandle_t passed = nullptr;
-        status_ = convert(site(parameter), rule, Access::read, tensor, nullptr, passed);
+        status_ = convert(site(parameter), rule, Access::kRead, tensor, nullptr, passed);
         tensor = passed != nullptr ? passed : tensor;
         return status_ == diopiSuccess;
     }
     DIOPIGEN_ADAPTOR_OUT_OF_LINE bool in(const Rule& rule, const char* parameter, diopiTensorHandle_t& tensor) {
-        return replace(rule, parameter, Access::read, tensor);
+        return replace(rule, parameter, Access::kRead, tensor);
     }
     DIOPIGEN_ADAPTOR_OUT_OF_LINE bool out(const Rule& rule, const char* parameter, diopiTensorHandle_t& tensor) {
-        return replace(rule, parameter, Access::write, tensor);
+        return replace(rule, parameter, Access::kWrite, tensor);
     }
     DIOPIGEN_ADAPTOR_OUT_OF_LINE bool inout(const Rule& rule, const char* parameter, diopiTensorHandle_t& tensor) {
-        return replace(rule, parameter, Access::readAndWrite, tensor);
+        return replace(rule, parameter, Access::kKReadAndWrite, tensor);
     }
 
     // The same for arrays. The caller's array is left as it is: the operator gets another one.
@@ -69,21 +69,21 @@ class Call {
                                          std::int64_t count) {
         // The elements are only read; the list holds both kinds of handles.
         diopiTensorHandle_t* list = const_cast<diopiTensorHandle_t*>(tensors);
-        const bool good = replaceAll(rule, parameter, Access::read, list, count);
+        const bool good = replace_all(rule, parameter, Access::kRead, list, count);
         tensors = const_cast<diopiConstTensorHandle_t*>(list);
         return good;
     }
     DIOPIGEN_ADAPTOR_OUT_OF_LINE bool in(const Rule& rule, const char* parameter, diopiTensorHandle_t*& tensors,
                                          std::int64_t count) {
-        return replaceAll(rule, parameter, Access::read, tensors, count);
+        return replace_all(rule, parameter, Access::kRead, tensors, count);
     }
     DIOPIGEN_ADAPTOR_OUT_OF_LINE bool out(const Rule& rule, const char* parameter, diopiTensorHandle_t*& tensors,
                                           std::int64_t count) {
-        return replaceAll(rule, parameter, Access::write, tensors, count);
+        return replace_all(rule, parameter, Access::kWrite, tensors, count);
     }
     DIOPIGEN_ADAPTOR_OUT_OF_LINE bool inout(const Rule& rule, const char* parameter, diopiTensorHandle_t*& tensors,
                                             std::int64_t count) {
-        return replaceAll(rule, parameter, Access::readAndWrite, tensors, count);
+        return replace_all(rule, parameter, Access::kKReadAndWrite, tensors, count);
     }
 
     // Tensors that the operator makes, in the dtype that the interface defines; diopi_dtype_unsupported where that is
@@ -94,7 +94,7 @@ class Call {
             return true;
         }
         status_ = fail(helpers_, diopiErrorOccurred, "%s, parameter '%s': more than %d new tensors", function_,
-                       parameter, static_cast<int>(CreatedTensors::most));
+                       parameter, static_cast<int>(CreatedTensors::kMost));
         return false;
     }
 
@@ -110,7 +110,7 @@ class Call {
     // `status` is what the operator answered.
     DIOPIGEN_ADAPTOR_OUT_OF_LINE diopiError_t commit(diopiError_t status) {
         if (status != diopiSuccess) {
-            clearLastError();
+            clear_last_error();
             return status;
         }
         status = settle();
@@ -127,8 +127,8 @@ class Call {
         return status_ == diopiSuccess;
     }
 
-    bool replaceAll(const Rule& rule, const char* parameter, Access access, diopiTensorHandle_t*& tensors,
-                    std::int64_t count) {
+    bool replace_all(const Rule& rule, const char* parameter, Access access, diopiTensorHandle_t*& tensors,
+                     std::int64_t count) {
         if (tensors == nullptr || count <= 0) {
             return true;
         }
@@ -149,25 +149,25 @@ class Call {
         if (handle == nullptr) {
             return diopiSuccess;
         }
-        DIOPIGEN_ADAPTOR_TRY(addExtent(at, extents_, handle, access != Access::read));
+        DIOPIGEN_ADAPTOR_TRY(add_extent(at, extents_, handle, access != Access::kRead));
         Converted fresh = {};
         bool needed = false;
         DIOPIGEN_ADAPTOR_TRY(examine(at, rule, handle, fresh.caller, fresh.target, needed));
         if (!needed) {
             return diopiSuccess;
         }
-        Converted* each = findConverted(converted_, fresh.caller, fresh.target);
+        Converted* each = find_converted(converted_, fresh.caller, fresh.target);
         if (each == nullptr) {
             fresh.parameter = at.parameter;
             each = &converted_.add(fresh);
-            DIOPIGEN_ADAPTOR_TRY(makeTemporary(at, rule, access == Access::read, *each));
+            DIOPIGEN_ADAPTOR_TRY(make_temporary(at, rule, access == Access::kRead, *each));
         }
-        if (access != Access::write && !each->filled) {
-            DIOPIGEN_ADAPTOR_TRY(copyIn(at, each->caller, each->temporary, each->target));
+        if (access != Access::kWrite && !each->filled) {
+            DIOPIGEN_ADAPTOR_TRY(copy_in(at, each->caller, each->temporary, each->target));
             each->filled = true;
         }
-        if (access != Access::read) {
-            DIOPIGEN_ADAPTOR_TRY(canCopyBack(at, *each));
+        if (access != Access::kRead) {
+            DIOPIGEN_ADAPTOR_TRY(can_copy_back(at, *each));
             each->written = true;
             each->writable = writable;
         }
@@ -179,22 +179,22 @@ class Call {
     diopiError_t settle() {
         const Site at = site("");
         DIOPIGEN_ADAPTOR_TRY(created_.cast(at, converted_));
-        DIOPIGEN_ADAPTOR_TRY(releaseAll(false));
-        DIOPIGEN_ADAPTOR_TRY(backUp(at, converted_));
-        DIOPIGEN_ADAPTOR_TRY(writeBack(at, converted_));
+        DIOPIGEN_ADAPTOR_TRY(release_all(false));
+        DIOPIGEN_ADAPTOR_TRY(back_up(at, converted_));
+        DIOPIGEN_ADAPTOR_TRY(write_back(at, converted_));
         created_.deliver();
         for (Converted& each : converted_) {
             each.temporary = created_.has(each.temporary) ? nullptr : each.temporary;
         }
-        return releaseAll(true);
+        return release_all(true);
     }
 
     // Temporaries that are only read, or those that were written; one that becomes an output stays.
-    diopiError_t releaseAll(bool written) {
+    diopiError_t release_all(bool written) {
         for (Converted& each : converted_) {
             if (each.written == written && !created_.has(each.temporary)) {
-                DIOPIGEN_ADAPTOR_TRY(releaseOne(site(each.parameter), each.temporary));
-                DIOPIGEN_ADAPTOR_TRY(releaseOne(site(each.parameter), each.backup));
+                DIOPIGEN_ADAPTOR_TRY(release_one(site(each.parameter), each.temporary));
+                DIOPIGEN_ADAPTOR_TRY(release_one(site(each.parameter), each.backup));
             }
         }
         return diopiSuccess;
@@ -206,7 +206,7 @@ class Call {
     diopiError_t status_ = diopiSuccess;
     ConvertedList converted_;
     Extents extents_;
-    Buffer<diopiTensorHandle_t, inlineTensors> handles_;
+    Buffer<diopiTensorHandle_t, kInlineTensors> handles_;
     CreatedTensors created_;
 };
 

@@ -41,14 +41,14 @@ struct Site {
     const char* parameter;
 };
 
-inline diopiError_t failedAt(const Site& at, const char* callee, diopiError_t status) {
+inline diopiError_t failed_at(const Site& at, const char* callee, diopiError_t status) {
     const char* const more = at.helpers.lastError == nullptr ? nullptr : at.helpers.lastError();
-    const bool hasMore = more != nullptr && more[0] != '\0';
+    const bool has_more = more != nullptr && more[0] != '\0';
     return fail(at.helpers, status, "%s, parameter '%s': %s failed with status %d%s%s", at.function, at.parameter,
-                callee, static_cast<int>(status), hasMore ? ": " : "", hasMore ? more : "");
+                callee, static_cast<int>(status), has_more ? ": " : "", has_more ? more : "");
 }
 
-inline diopiError_t lacksHelper(const Site& at, const char* helper) {
+inline diopiError_t lacks_helper(const Site& at, const char* helper) {
     return fail(at.helpers, diopiNoImplement, "%s, parameter '%s': the conversion needs %s, which the vendor lacks",
                 at.function, at.parameter, helper);
 }
@@ -66,13 +66,13 @@ inline diopiError_t lacksHelper(const Site& at, const char* helper) {
     do {                                                    \
         const diopiError_t called_ = (expression);          \
         if (__builtin_expect(called_ != diopiSuccess, 0)) { \
-            return failedAt(at, name, called_);             \
+            return failed_at(at, name, called_);            \
         }                                                   \
     } while (false)
 
-inline diopiError_t requireTensor(const Site& at, const diopiSize_t& size, const Strides& stride, diopiDtype_t dtype,
-                                  diopiTensorHandle_t& created) {
-    const diopiSize_t strides = stride.asSize();
+inline diopiError_t require_tensor(const Site& at, const diopiSize_t& size, const Strides& stride, diopiDtype_t dtype,
+                                   diopiTensorHandle_t& created) {
+    const diopiSize_t strides = stride.as_size();
     diopiTensorHandle_t tensor = nullptr;
     DIOPIGEN_ADAPTOR_CALL(at, "diopiRequireTensor",
                           diopiRequireTensor(at.ctx, &tensor, &size, &strides, dtype, diopi_device));
@@ -93,7 +93,7 @@ inline diopiError_t release(const Site& at, diopiTensorHandle_t temporary) {
 }
 
 // For ways out of a failure, which has a status and a text already.
-inline void releaseQuietly(diopiContextHandle_t ctx, diopiTensorHandle_t temporary) {
+inline void release_quietly(diopiContextHandle_t ctx, diopiTensorHandle_t temporary) {
     if (temporary != nullptr && diopiHostReleaseTemporary != nullptr) {
         static_cast<void>(diopiHostReleaseTemporary(ctx, temporary));
     }
@@ -101,15 +101,15 @@ inline void releaseQuietly(diopiContextHandle_t ctx, diopiTensorHandle_t tempora
 
 // The elements of `source`, cast and laid out as `goal` has them, in one pass.
 inline diopiError_t copy(const Site& at, diopiConstTensorHandle_t source, diopiTensorHandle_t goal, bool casts,
-                         bool movesElements) {
-    if (casts && !movesElements && at.helpers.castDtype != nullptr) {
-        DIOPIGEN_ADAPTOR_CALL(at, "diopiCastDtype", at.helpers.castDtype(at.ctx, goal, source));
+                         bool moves_elements) {
+    if (casts && !moves_elements && at.helpers.cast_dtype != nullptr) {
+        DIOPIGEN_ADAPTOR_CALL(at, "diopiCastDtype", at.helpers.cast_dtype(at.ctx, goal, source));
         return diopiSuccess;
     }
-    if (at.helpers.copyInp == nullptr) {
-        return lacksHelper(at, casts && !movesElements ? "diopiCastDtype" : "diopiCopyInp");
+    if (at.helpers.copy_inp == nullptr) {
+        return lacks_helper(at, casts && !moves_elements ? "diopiCastDtype" : "diopiCopyInp");
     }
-    DIOPIGEN_ADAPTOR_CALL(at, "diopiCopyInp", at.helpers.copyInp(at.ctx, source, goal));
+    DIOPIGEN_ADAPTOR_CALL(at, "diopiCopyInp", at.helpers.copy_inp(at.ctx, source, goal));
     return diopiSuccess;
 }
 
@@ -150,17 +150,17 @@ class View {
 
 // From a tensor that repeats elements to its temporary, which repeats them too: views without the repetition, so that
 // every element is cast once and no helper writes one element several times.
-inline diopiError_t copyDistinct(const Site& at, const Tensor& source, diopiTensorHandle_t goal, const Target& target,
-                                 bool movesElements) {
+inline diopiError_t copy_distinct(const Site& at, const Tensor& source, diopiTensorHandle_t goal, const Target& target,
+                                  bool moves_elements) {
     if (diopiHostCreateView == nullptr || diopiHostDestroyTensor == nullptr || diopiGetTensorStorageOffset == nullptr) {
-        return copy(at, source.handle, goal, true, movesElements);
+        return copy(at, source.handle, goal, true, moves_elements);
     }
     View from;
     View to;
-    if (movesElements) {
-        const Strides once = sizesWithoutRepetition(source.size, source.stride);
-        DIOPIGEN_ADAPTOR_TRY(from.open(at, source.handle, source.dtype, once.asSize(), source.stride));
-        DIOPIGEN_ADAPTOR_TRY(to.open(at, goal, target.dtype, once.asSize(), target.stride.asSize()));
+    if (moves_elements) {
+        const Strides once = sizes_without_repetition(source.size, source.stride);
+        DIOPIGEN_ADAPTOR_TRY(from.open(at, source.handle, source.dtype, once.as_size(), source.stride));
+        DIOPIGEN_ADAPTOR_TRY(to.open(at, goal, target.dtype, once.as_size(), target.stride.as_size()));
     } else {
         // The same strides, so the same order in both storages, whatever overlaps.
         const std::int64_t length = extent(source.size, source.stride);
@@ -168,23 +168,23 @@ inline diopiError_t copyDistinct(const Site& at, const Tensor& source, diopiTens
         DIOPIGEN_ADAPTOR_TRY(from.open(at, source.handle, source.dtype, {&length, 1}, {&one, 1}));
         DIOPIGEN_ADAPTOR_TRY(to.open(at, goal, target.dtype, {&length, 1}, {&one, 1}));
     }
-    DIOPIGEN_ADAPTOR_TRY(copy(at, from.handle(), to.handle(), true, movesElements));
+    DIOPIGEN_ADAPTOR_TRY(copy(at, from.handle(), to.handle(), true, moves_elements));
     DIOPIGEN_ADAPTOR_TRY(from.close(at));
     return to.close(at);
 }
 
-inline bool checksOverflow() {
+inline bool checks_overflow() {
     const char* const value = std::getenv("DIOPI_CHECK_OVERFLOW");
     return value != nullptr && value[0] == '1' && value[1] == '\0';
 }
 
 inline diopiError_t overflowed(const Site& at, diopiDtype_t from, diopiDtype_t to) {
     return fail(at.helpers, diopiErrorOccurred, "%s, parameter '%s': a value of %s does not fit into %s", at.function,
-                at.parameter, dtypeName(from), dtypeName(to));
+                at.parameter, dtype_name(from), dtype_name(to));
 }
 
 // Reads the storage of `source` on the CPU.
-inline diopiError_t checkOnHost(const Site& at, const Tensor& source, diopiDtype_t to) {
+inline diopiError_t check_on_host(const Site& at, const Tensor& source, diopiDtype_t to) {
     std::size_t bytes = 0;
     std::int64_t offset = 0;
     DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorStorageNbytes", diopiGetTensorStorageNbytes(source.handle, &bytes));
@@ -192,67 +192,67 @@ inline diopiError_t checkOnHost(const Site& at, const Tensor& source, diopiDtype
     const std::unique_ptr<unsigned char[]> values(new unsigned char[bytes]);
     DIOPIGEN_ADAPTOR_CALL(at, "diopiHostCopyFromStorage",
                           diopiHostCopyFromStorage(at.ctx, source.handle, values.get(), bytes));
-    const unsigned char* const first = values.get() + offset * elementBytes(source.dtype);
-    return allFit(first, source.size, source.stride, source.dtype, to) ? diopiSuccess
-                                                                       : overflowed(at, source.dtype, to);
+    const unsigned char* const first = values.get() + offset * element_bytes(source.dtype);
+    return all_fit(first, source.size, source.stride, source.dtype, to) ? diopiSuccess
+                                                                        : overflowed(at, source.dtype, to);
 }
 
 // Casts `narrow` back and asks the vendor whether it is what it was. Integers only: floating values are rounded.
-inline diopiError_t checkOnDevice(const Site& at, const Tensor& source, diopiTensorHandle_t narrow,
-                                  const Target& target) {
-    if (at.helpers.equal == nullptr || rangeOf(source.dtype).kind != Kind::integer ||
-        rangeOf(target.dtype).kind != Kind::integer) {
-        return lacksHelper(at, "diopiEqual or a host with diopiHostCopyFromStorage for DIOPI_CHECK_OVERFLOW");
+inline diopiError_t check_on_device(const Site& at, const Tensor& source, diopiTensorHandle_t narrow,
+                                    const Target& target) {
+    if (at.helpers.equal == nullptr || range_of(source.dtype).kind != Kind::kInteger ||
+        range_of(target.dtype).kind != Kind::kInteger) {
+        return lacks_helper(at, "diopiEqual or a host with diopiHostCopyFromStorage for DIOPI_CHECK_OVERFLOW");
     }
     diopiTensorHandle_t back = nullptr;
-    DIOPIGEN_ADAPTOR_TRY(requireTensor(at, source.size, target.stride, source.dtype, back));
+    DIOPIGEN_ADAPTOR_TRY(require_tensor(at, source.size, target.stride, source.dtype, back));
     bool same = false;
     diopiError_t status = copy(at, narrow, back, true, false);
     if (status == diopiSuccess) {
         status = at.helpers.equal(at.ctx, &same, source.handle, back);
-        status = status == diopiSuccess ? status : failedAt(at, "diopiEqual", status);
+        status = status == diopiSuccess ? status : failed_at(at, "diopiEqual", status);
     }
     if (status != diopiSuccess) {
-        releaseQuietly(at.ctx, back);
+        release_quietly(at.ctx, back);
         return status;
     }
     DIOPIGEN_ADAPTOR_TRY(release(at, back));
     return same ? diopiSuccess : overflowed(at, source.dtype, target.dtype);
 }
 
-inline diopiError_t checkNarrowing(const Site& at, const Tensor& source, diopiTensorHandle_t narrow,
-                                   const Target& target) {
-    if (!canOverflow(source.dtype, target.dtype) || !checksOverflow()) {
+inline diopiError_t check_narrowing(const Site& at, const Tensor& source, diopiTensorHandle_t narrow,
+                                    const Target& target) {
+    if (!can_overflow(source.dtype, target.dtype) || !checks_overflow()) {
         return diopiSuccess;
     }
     const bool readable = diopiHostCopyFromStorage != nullptr && diopiGetTensorStorageNbytes != nullptr &&
                           diopiGetTensorStorageOffset != nullptr;
-    return readable ? checkOnHost(at, source, target.dtype) : checkOnDevice(at, source, narrow, target);
+    return readable ? check_on_host(at, source, target.dtype) : check_on_device(at, source, narrow, target);
 }
 
 // Fills the temporary of a tensor that the operator reads.
-inline diopiError_t copyIn(const Site& at, const Tensor& source, diopiTensorHandle_t temporary, const Target& target) {
-    if (isEmpty(source.size)) {
+inline diopiError_t copy_in(const Site& at, const Tensor& source, diopiTensorHandle_t temporary, const Target& target) {
+    if (is_empty(source.size)) {
         return diopiSuccess;
     }
     const bool casts = source.dtype != target.dtype;
-    const bool movesElements = !sameStrides(source.size, source.stride, target.stride.asSize());
-    if (casts && extent(source.size, target.stride.asSize()) < elementCount(source.size)) {
-        DIOPIGEN_ADAPTOR_TRY(copyDistinct(at, source, temporary, target, movesElements));
+    const bool moves_elements = !same_strides(source.size, source.stride, target.stride.as_size());
+    if (casts && extent(source.size, target.stride.as_size()) < element_count(source.size)) {
+        DIOPIGEN_ADAPTOR_TRY(copy_distinct(at, source, temporary, target, moves_elements));
     } else {
-        DIOPIGEN_ADAPTOR_TRY(copy(at, source.handle, temporary, casts, movesElements));
+        DIOPIGEN_ADAPTOR_TRY(copy(at, source.handle, temporary, casts, moves_elements));
     }
-    return casts ? checkNarrowing(at, source, temporary, target) : diopiSuccess;
+    return casts ? check_narrowing(at, source, temporary, target) : diopiSuccess;
 }
 
 // Brings the operator's results into the tensor of the caller.
-inline diopiError_t copyBack(const Site& at, const Tensor& caller, diopiTensorHandle_t writable,
-                             diopiConstTensorHandle_t temporary, const Target& target) {
-    if (isEmpty(caller.size)) {
+inline diopiError_t copy_back(const Site& at, const Tensor& caller, diopiTensorHandle_t writable,
+                              diopiConstTensorHandle_t temporary, const Target& target) {
+    if (is_empty(caller.size)) {
         return diopiSuccess;
     }
     return copy(at, temporary, writable, caller.dtype != target.dtype,
-                !sameStrides(caller.size, caller.stride, target.stride.asSize()));
+                !same_strides(caller.size, caller.stride, target.stride.as_size()));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 
 class CreatedTensors {
   public:
-    static constexpr std::int64_t most = 16;
+    static constexpr std::int64_t kMost = 16;
 
     CreatedTensors() = default;
     CreatedTensors(const CreatedTensors&) = delete;
@@ -25,7 +25,7 @@ class CreatedTensors {
 
     // Replaces the caller's slots by slots of its own until the results are handed over. False: there are too many.
     bool expect(const char* parameter, diopiTensorHandle_t*& slots, std::int64_t count, diopiDtype_t dtype) {
-        if (count_ + count > most) {
+        if (count_ + count > kMost) {
             return false;
         }
         diopiTensorHandle_t* const own = handles_ + count_;
@@ -59,10 +59,10 @@ class CreatedTensors {
             diopiDtype_t dtype = diopi_dtype_unsupported;
             DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorDtype", diopiGetTensorDtype(got, &dtype));
             const diopiDtype_t requested =
-                slots_[i].dtype != diopi_dtype_unsupported ? slots_[i].dtype : dtypeBefore(dtype, converted);
+                slots_[i].dtype != diopi_dtype_unsupported ? slots_[i].dtype : dtype_before(dtype, converted);
             if (requested != dtype) {
-                DIOPIGEN_ADAPTOR_TRY(castOne(at, got, dtype, requested, handles_[i]));
-                if (!isTemporary(got, converted)) {
+                DIOPIGEN_ADAPTOR_TRY(cast_one(at, got, dtype, requested, handles_[i]));
+                if (!is_temporary(got, converted)) {
                     DIOPIGEN_ADAPTOR_TRY(release(at, got));
                 }
             }
@@ -81,8 +81,8 @@ class CreatedTensors {
     // After a failure: what the caller does not get. Temporaries of the call are released with the others.
     void discard(diopiContextHandle_t ctx, ConvertedList& converted) {
         for (std::int64_t i = 0; i < count_ && !delivered_; ++i) {
-            if (!isTemporary(handles_[i], converted)) {
-                releaseQuietly(ctx, handles_[i]);
+            if (!is_temporary(handles_[i], converted)) {
+                release_quietly(ctx, handles_[i]);
             }
         }
     }
@@ -94,7 +94,7 @@ class CreatedTensors {
         diopiDtype_t dtype;
     };
 
-    static bool isTemporary(diopiConstTensorHandle_t tensor, ConvertedList& converted) {
+    static bool is_temporary(diopiConstTensorHandle_t tensor, ConvertedList& converted) {
         for (const Converted& each : converted) {
             if (each.temporary == tensor) {
                 return true;
@@ -104,7 +104,7 @@ class CreatedTensors {
     }
 
     // The dtype that an input had which was cast to this one.
-    static diopiDtype_t dtypeBefore(diopiDtype_t dtype, ConvertedList& converted) {
+    static diopiDtype_t dtype_before(diopiDtype_t dtype, ConvertedList& converted) {
         for (const Converted& each : converted) {
             if (each.target.dtype == dtype) {
                 return each.caller.dtype;
@@ -113,19 +113,19 @@ class CreatedTensors {
         return dtype;
     }
 
-    static diopiError_t castOne(const Site& at, diopiTensorHandle_t got, diopiDtype_t from, diopiDtype_t to,
-                                diopiTensorHandle_t& result) {
+    static diopiError_t cast_one(const Site& at, diopiTensorHandle_t got, diopiDtype_t from, diopiDtype_t to,
+                                 diopiTensorHandle_t& result) {
         Tensor tensor = {};
         tensor.handle = got;
         tensor.dtype = from;
         DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorShape", diopiGetTensorShape(got, &tensor.size));
         DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorStride", diopiGetTensorStride(got, &tensor.stride));
-        const Target target{to, compactStrides(tensor.size, tensor.stride)};
+        const Target target{to, compact_strides(tensor.size, tensor.stride)};
         diopiTensorHandle_t cast = nullptr;
-        DIOPIGEN_ADAPTOR_TRY(requireTensor(at, tensor.size, target.stride, to, cast));
-        const diopiError_t status = copyIn(at, tensor, cast, target);
+        DIOPIGEN_ADAPTOR_TRY(require_tensor(at, tensor.size, target.stride, to, cast));
+        const diopiError_t status = copy_in(at, tensor, cast, target);
         if (status != diopiSuccess) {
-            releaseQuietly(at.ctx, cast);
+            release_quietly(at.ctx, cast);
             return status;
         }
         result = cast;
@@ -134,8 +134,8 @@ class CreatedTensors {
 
     std::int64_t count_ = 0;
     bool delivered_ = false;
-    Slot slots_[most];
-    diopiTensorHandle_t handles_[most];
+    Slot slots_[kMost];
+    diopiTensorHandle_t handles_[kMost];
 };
 
 }  // namespace

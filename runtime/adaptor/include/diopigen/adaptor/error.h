@@ -15,8 +15,8 @@ namespace {
 
 // The vendor's own functions that a shim needs, null where it has none. They are the raw ones, not their shims.
 struct Helpers {
-    diopiError_t (*castDtype)(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
-    diopiError_t (*copyInp)(diopiContextHandle_t, diopiConstTensorHandle_t, diopiTensorHandle_t);
+    diopiError_t (*cast_dtype)(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t);
+    diopiError_t (*copy_inp)(diopiContextHandle_t, diopiConstTensorHandle_t, diopiTensorHandle_t);
     diopiError_t (*contiguous)(diopiContextHandle_t, diopiTensorHandle_t*, diopiConstTensorHandle_t,
                                diopiMemoryFormat_t);
     diopiError_t (*equal)(diopiContextHandle_t, bool*, diopiConstTensorHandle_t, diopiConstTensorHandle_t);
@@ -30,17 +30,17 @@ struct LastError {
     char text[512];
 };
 
-inline LastError& lastErrorOfThread() {
+inline LastError& last_error_of_thread() {
     static thread_local LastError error = {};
     return error;
 }
 
 // The latest failure was not a shim's: its text is the vendor's.
-inline void clearLastError() { lastErrorOfThread().text[0] = '\0'; }
+inline void clear_last_error() { last_error_of_thread().text[0] = '\0'; }
 
 __attribute__((format(printf, 3, 4), cold)) inline diopiError_t fail(const Helpers& helpers, diopiError_t status,
                                                                      const char* format, ...) {
-    LastError& error = lastErrorOfThread();
+    LastError& error = last_error_of_thread();
     va_list arguments;
     va_start(arguments, format);
     std::vsnprintf(error.text, sizeof(error.text), format, arguments);
@@ -52,14 +52,14 @@ __attribute__((format(printf, 3, 4), cold)) inline diopiError_t fail(const Helpe
 }
 
 // The text of diopiGetLastErrorString.
-inline const char* lastErrorText(const Helpers& helpers, const char* (*vendorText)()) {
-    const LastError& error = lastErrorOfThread();
+inline const char* last_error_text(const Helpers& helpers, const char* (*vendor_text)()) {
+    const LastError& error = last_error_of_thread();
     if (error.text[0] != '\0') {
         return error.text;
     }
     const char* text = nullptr;
-    if (vendorText != nullptr) {
-        text = vendorText();
+    if (vendor_text != nullptr) {
+        text = vendor_text();
     } else if (helpers.lastError != nullptr) {
         text = helpers.lastError();
     }
@@ -73,7 +73,7 @@ __attribute__((cold)) inline diopiError_t missing(const Helpers& helpers, const 
 // What an operator answered, on the way to the caller.
 inline diopiError_t finished(diopiError_t status) {
     if (__builtin_expect(status != diopiSuccess, 0)) {
-        clearLastError();
+        clear_last_error();
     }
     return status;
 }

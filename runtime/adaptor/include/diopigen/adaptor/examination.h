@@ -16,15 +16,15 @@ namespace adaptor {
 namespace {
 
 // Whether both are the same elements of the same memory: a framework may have several handles of one tensor.
-inline bool sameMemory(const Tensor& left, const Tensor& right) {
+inline bool same_memory(const Tensor& left, const Tensor& right) {
     return left.handle == right.handle ||
            (left.data != nullptr && left.data == right.data && left.dtype == right.dtype &&
-            sameSizes(left.size, right.size) && sameStrides(left.size, left.stride, right.stride));
+            same_sizes(left.size, right.size) && same_strides(left.size, left.stride, right.stride));
 }
 
 // Whether a tensor that has none of the layouts gets its channels last.
-inline bool wantsChannelsLast(std::uint8_t layouts) {
-    return (layouts & rowMajor) == 0 || (layouts & ratherChannelsLast) != 0;
+inline bool wants_channels_last(std::uint8_t layouts) {
+    return (layouts & kRowMajor) == 0 || (layouts & kRatherChannelsLast) != 0;
 }
 
 // Fills in `tensor` and `target`. `needed` stays false for a tensor that can stay as it is.
@@ -33,29 +33,29 @@ inline diopiError_t examine(const Site& at, const Rule& rule, diopiConstTensorHa
     tensor.handle = handle;
     DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorDtype", diopiGetTensorDtype(handle, &tensor.dtype));
     const bool casts = rule.converts(tensor.dtype);
-    if (!casts && !rule.demandsLayout && rule.mostDimensions == 0 && rule.alignment == 1) {
+    if (!casts && !rule.demands_layout && rule.most_dimensions == 0 && rule.alignment == 1) {
         return diopiSuccess;
     }
-    bool isSparse = false;
+    bool is_sparse = false;
     if (diopiIsTensorSparse != nullptr) {
-        DIOPIGEN_ADAPTOR_CALL(at, "diopiIsTensorSparse", diopiIsTensorSparse(handle, &isSparse));
+        DIOPIGEN_ADAPTOR_CALL(at, "diopiIsTensorSparse", diopiIsTensorSparse(handle, &is_sparse));
     }
-    if (isSparse) {
+    if (is_sparse) {
         // It has no strides, so no layout either.
         return !casts ? diopiSuccess
                       : fail(at.helpers, diopiDtypeNotSupported,
                              "%s, parameter '%s': a sparse tensor of %s cannot be converted", at.function, at.parameter,
-                             dtypeName(tensor.dtype));
+                             dtype_name(tensor.dtype));
     }
     DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorShape", diopiGetTensorShape(handle, &tensor.size));
     DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorStride", diopiGetTensorStride(handle, &tensor.stride));
-    if (tensor.size.len != tensor.stride.len || tensor.size.len < 0 || tensor.size.len > maxRank) {
+    if (tensor.size.len != tensor.stride.len || tensor.size.len < 0 || tensor.size.len > kMaxRank) {
         return fail(at.helpers, diopiErrorOccurred, "%s, parameter '%s': %lld sizes with %lld strides", at.function,
                     at.parameter, static_cast<long long>(tensor.size.len), static_cast<long long>(tensor.stride.len));
     }
-    const std::uint8_t layouts = rule.layoutsOf(tensor.size.len);
-    const bool fits = layoutFits(layouts, tensor.size, tensor.stride);
-    if (!casts && fits && rule.admitsRank(tensor.size.len) && rule.alignment == 1) {
+    const std::uint8_t layouts = rule.layouts_of(tensor.size.len);
+    const bool fits = layout_fits(layouts, tensor.size, tensor.stride);
+    if (!casts && fits && rule.admits_rank(tensor.size.len) && rule.alignment == 1) {
         return diopiSuccess;
     }
     // The limits are those of the device: what is in host memory is read by the CPU.
@@ -66,21 +66,22 @@ inline diopiError_t examine(const Site& at, const Rule& rule, diopiConstTensorHa
     if (device == diopi_host) {
         return diopiSuccess;
     }
-    if (!rule.admitsRank(tensor.size.len)) {
+    if (!rule.admits_rank(tensor.size.len)) {
         // No conversion helps: the call is for the fallback.
         return fail(at.helpers, diopiNoImplement, "%s, parameter '%s': %lld dimensions; the chip takes at most %d",
                     at.function, at.parameter, static_cast<long long>(tensor.size.len),
-                    static_cast<int>(rule.mostDimensions));
+                    static_cast<int>(rule.most_dimensions));
     }
     DIOPIGEN_ADAPTOR_CALL(at, "diopiGetTensorDataConst", diopiGetTensorDataConst(handle, &tensor.data));
-    if (!casts && fits && (rule.isAligned(tensor.data) || isEmpty(tensor.size))) {
+    if (!casts && fits && (rule.is_aligned(tensor.data) || is_empty(tensor.size))) {
         return diopiSuccess;
     }
-    target.dtype = rule.targetOf(tensor.dtype);
+    target.dtype = rule.target_of(tensor.dtype);
     if (fits) {
-        target.stride = compactStrides(tensor.size, tensor.stride);
+        target.stride = compact_strides(tensor.size, tensor.stride);
     } else {
-        target.stride = wantsChannelsLast(layouts) ? channelsLastStrides(tensor.size) : rowMajorStrides(tensor.size);
+        target.stride =
+            wants_channels_last(layouts) ? channels_last_strides(tensor.size) : row_major_strides(tensor.size);
     }
     needed = true;
     return diopiSuccess;

@@ -13,17 +13,17 @@ namespace adaptor {
 namespace {
 
 // As in PyTorch and in the host runtime.
-constexpr std::int64_t maxRank = 64;
+constexpr std::int64_t kMaxRank = 64;
 
 // A list of strides, or of sizes, of its own.
 struct Strides {
-    std::int64_t values[maxRank];
+    std::int64_t values[kMaxRank];
     std::int64_t rank;
 
-    diopiSize_t asSize() const { return diopiSize_t{rank == 0 ? nullptr : values, rank}; }
+    diopiSize_t as_size() const { return diopiSize_t{rank == 0 ? nullptr : values, rank}; }
 };
 
-inline bool isEmpty(const diopiSize_t& size) {
+inline bool is_empty(const diopiSize_t& size) {
     for (std::int64_t i = 0; i < size.len; ++i) {
         if (size.data[i] == 0) {
             return true;
@@ -34,7 +34,7 @@ inline bool isEmpty(const diopiSize_t& size) {
 
 // The stride of a dimension of one element is never used, so any value of it fits; so does any stride of an empty
 // tensor, which callers of the two functions below ask about.
-inline bool isRowMajor(const diopiSize_t& size, const diopiSize_t& stride) {
+inline bool is_row_major(const diopiSize_t& size, const diopiSize_t& stride) {
     std::int64_t expected = 1;
     for (std::int64_t i = size.len; i-- > 0;) {
         if (size.data[i] != 1) {
@@ -47,9 +47,9 @@ inline bool isRowMajor(const diopiSize_t& size, const diopiSize_t& stride) {
     return true;
 }
 
-inline bool isChannelsLast(const diopiSize_t& size, const diopiSize_t& stride) {
+inline bool is_channels_last(const diopiSize_t& size, const diopiSize_t& stride) {
     if (size.len < 3) {
-        return isRowMajor(size, stride);
+        return is_row_major(size, stride);
     }
     std::int64_t expected = 1;
     for (std::int64_t step = 0; step < size.len; ++step) {
@@ -67,7 +67,7 @@ inline bool isChannelsLast(const diopiSize_t& size, const diopiSize_t& stride) {
 
 // The strides that a new row-major tensor has. The products do not wait for one another, which makes this the quick
 // question; a row-major tensor with dimensions of one element may have other strides.
-inline bool isPlainRowMajor(const diopiSize_t& size, const diopiSize_t& stride) {
+inline bool is_plain_row_major(const diopiSize_t& size, const diopiSize_t& stride) {
     const std::int64_t last = size.len - 1;
     if (last < 0) {
         return true;
@@ -79,17 +79,17 @@ inline bool isPlainRowMajor(const diopiSize_t& size, const diopiSize_t& stride) 
     return plain;
 }
 
-inline bool layoutFits(std::uint8_t layouts, const diopiSize_t& size, const diopiSize_t& stride) {
+inline bool layout_fits(std::uint8_t layouts, const diopiSize_t& size, const diopiSize_t& stride) {
     if (layouts == 0) {
         return true;
     }
-    if ((layouts & rowMajor) != 0 && (isPlainRowMajor(size, stride) || isRowMajor(size, stride))) {
+    if ((layouts & kRowMajor) != 0 && (is_plain_row_major(size, stride) || is_row_major(size, stride))) {
         return true;
     }
-    return ((layouts & channelsLast) != 0 && isChannelsLast(size, stride)) || isEmpty(size);
+    return ((layouts & kChannelsLast) != 0 && is_channels_last(size, stride)) || is_empty(size);
 }
 
-inline Strides rowMajorStrides(const diopiSize_t& size) {
+inline Strides row_major_strides(const diopiSize_t& size) {
     Strides strides;
     strides.rank = size.len;
     std::int64_t step = 1;
@@ -100,8 +100,8 @@ inline Strides rowMajorStrides(const diopiSize_t& size) {
     return strides;
 }
 
-inline Strides channelsLastStrides(const diopiSize_t& size) {
-    Strides strides = rowMajorStrides(size);
+inline Strides channels_last_strides(const diopiSize_t& size) {
+    Strides strides = row_major_strides(size);
     if (size.len < 3) {
         return strides;
     }
@@ -126,7 +126,7 @@ inline std::int64_t extent(const diopiSize_t& size, const diopiSize_t& stride) {
     return last + 1;
 }
 
-inline std::int64_t elementCount(const diopiSize_t& size) {
+inline std::int64_t element_count(const diopiSize_t& size) {
     std::int64_t count = 1;
     for (std::int64_t i = 0; i < size.len; ++i) {
         count *= size.data[i];
@@ -137,10 +137,10 @@ inline std::int64_t elementCount(const diopiSize_t& size) {
 // Strides for a copy that need not have any format: those of the tensor, or, where that has gaps, its order of
 // dimensions without them. A stride of 0 stays 0, and overlapping windows stay so, where that takes less memory: the
 // copy holds what is distinct and no more.
-inline Strides compactStrides(const diopiSize_t& size, const diopiSize_t& stride) {
+inline Strides compact_strides(const diopiSize_t& size, const diopiSize_t& stride) {
     Strides compact;
     compact.rank = size.len;
-    std::int64_t order[maxRank];
+    std::int64_t order[kMaxRank];
     std::int64_t used = 0;
     for (std::int64_t i = size.len; i-- > 0;) {
         compact.values[i] = 0;
@@ -170,7 +170,7 @@ inline Strides compactStrides(const diopiSize_t& size, const diopiSize_t& stride
 }
 
 // The sizes with one element where the stride is 0.
-inline Strides sizesWithoutRepetition(const diopiSize_t& size, const diopiSize_t& stride) {
+inline Strides sizes_without_repetition(const diopiSize_t& size, const diopiSize_t& stride) {
     Strides once;
     once.rank = size.len;
     for (std::int64_t i = 0; i < size.len; ++i) {
@@ -180,7 +180,7 @@ inline Strides sizesWithoutRepetition(const diopiSize_t& size, const diopiSize_t
 }
 
 // Whether both strides lead to the same places, whatever stands for dimensions of one element.
-inline bool sameStrides(const diopiSize_t& size, const diopiSize_t& left, const diopiSize_t& right) {
+inline bool same_strides(const diopiSize_t& size, const diopiSize_t& left, const diopiSize_t& right) {
     for (std::int64_t i = 0; i < size.len; ++i) {
         if (size.data[i] > 1 && left.data[i] != right.data[i]) {
             return false;
@@ -189,7 +189,7 @@ inline bool sameStrides(const diopiSize_t& size, const diopiSize_t& left, const 
     return true;
 }
 
-inline bool sameSizes(const diopiSize_t& left, const diopiSize_t& right) {
+inline bool same_sizes(const diopiSize_t& left, const diopiSize_t& right) {
     if (left.len != right.len) {
         return false;
     }

@@ -28,11 +28,11 @@ struct Extent {
 
 // `extent.begin` stays null where nothing can be said: no elements, gaps, or a sparse tensor.
 inline diopiError_t measure(const Site& at, diopiConstTensorHandle_t handle, Extent& extent) {
-    bool isSparse = false;
+    bool is_sparse = false;
     if (diopiIsTensorSparse != nullptr) {
-        DIOPIGEN_ADAPTOR_CALL(at, "diopiIsTensorSparse", diopiIsTensorSparse(handle, &isSparse));
+        DIOPIGEN_ADAPTOR_CALL(at, "diopiIsTensorSparse", diopiIsTensorSparse(handle, &is_sparse));
     }
-    if (isSparse) {
+    if (is_sparse) {
         return diopiSuccess;
     }
     Tensor& tensor = extent.tensor;
@@ -49,18 +49,18 @@ inline diopiError_t measure(const Site& at, diopiConstTensorHandle_t handle, Ext
     }
     if (count > 0 && last == count - 1) {
         extent.begin = static_cast<const char*>(tensor.data);
-        extent.end = extent.begin + count * elementBytes(tensor.dtype);
+        extent.end = extent.begin + count * element_bytes(tensor.dtype);
     }
     return diopiSuccess;
 }
 
 // No more than fit on the stack: a call with longer arrays is compared among its first tensors only.
-constexpr std::int64_t mostExtents = 24;
-using Extents = Buffer<Extent, mostExtents>;
+constexpr std::int64_t kMostExtents = 24;
+using Extents = Buffer<Extent, kMostExtents>;
 
 // Adds a tensor. Fails where it shares a part of its memory with another one, and one of them is written: the operator
 // would not see it, and could not refuse the call. The whole of it may be shared.
-inline diopiError_t addExtent(const Site& at, Extents& extents, diopiConstTensorHandle_t handle, bool written) {
+inline diopiError_t add_extent(const Site& at, Extents& extents, diopiConstTensorHandle_t handle, bool written) {
     Extent added = {};
     added.parameter = at.parameter;
     added.written = written;
@@ -70,12 +70,12 @@ inline diopiError_t addExtent(const Site& at, Extents& extents, diopiConstTensor
     }
     for (const Extent& other : extents) {
         const bool meets = added.begin < other.end && other.begin < added.end;
-        if (meets && (written || other.written) && !sameMemory(added.tensor, other.tensor)) {
+        if (meets && (written || other.written) && !same_memory(added.tensor, other.tensor)) {
             return fail(at.helpers, diopiErrorOccurred, "%s, parameters '%s' and '%s' share a part of their memory",
                         at.function, other.parameter, at.parameter);
         }
     }
-    if (extents.size() < mostExtents) {
+    if (extents.size() < kMostExtents) {
         extents.add(added);
     }
     return diopiSuccess;

@@ -11,40 +11,40 @@ namespace diopigen {
 namespace adaptor {
 namespace {
 
-constexpr int dtypeCount = 32;  // the bits of `casts`: more dtypes than any version of the header has
+constexpr int kDtypeCount = 32;  // the bits of `casts`: more dtypes than any version of the header has
 
 // Ranks that a rule tells apart: 0 to 5, and one entry for all above.
-constexpr int rankCount = 7;
+constexpr int kRankCount = 7;
 
 // The formats that a rank may have. No bit at all: the strides are left as they are.
 enum Layout : std::uint8_t {
-    rowMajor = 1,
-    channelsLast = 2,
+    kRowMajor = 1,
+    kChannelsLast = 2,
     // Both are allowed, and what has neither becomes channels-last.
-    ratherChannelsLast = 4,
+    kRatherChannelsLast = 4,
 };
 
 struct Rule {
-    std::uint32_t casts = 0;               // bit per dtype: the operator cannot take it
-    std::uint8_t target[dtypeCount] = {};  // what it gets instead, where the bit is set
-    std::uint8_t layouts[rankCount] = {};  // Layout bits by rank
-    bool demandsLayout = false;            // whether any entry of `layouts` is set
-    std::uint8_t mostDimensions = 0;       // 0: any number
-    std::uint16_t alignment = 1;           // bytes that the first element is at a multiple of
+    std::uint32_t casts = 0;                // bit per dtype: the operator cannot take it
+    std::uint8_t target[kDtypeCount] = {};  // what it gets instead, where the bit is set
+    std::uint8_t layouts[kRankCount] = {};  // Layout bits by rank
+    bool demands_layout = false;            // whether any entry of `layouts` is set
+    std::uint8_t most_dimensions = 0;       // 0: any number
+    std::uint16_t alignment = 1;            // bytes that the first element is at a multiple of
 
     constexpr bool converts(diopiDtype_t dtype) const {
-        return static_cast<unsigned>(dtype) < dtypeCount && ((casts >> dtype) & 1U) != 0;
+        return static_cast<unsigned>(dtype) < kDtypeCount && ((casts >> dtype) & 1U) != 0;
     }
-    constexpr diopiDtype_t targetOf(diopiDtype_t dtype) const {
+    constexpr diopiDtype_t target_of(diopiDtype_t dtype) const {
         return converts(dtype) ? static_cast<diopiDtype_t>(target[dtype]) : dtype;
     }
-    constexpr std::uint8_t layoutsOf(std::int64_t rank) const {
-        return layouts[rank < rankCount - 1 ? rank : rankCount - 1];
+    constexpr std::uint8_t layouts_of(std::int64_t rank) const {
+        return layouts[rank < kRankCount - 1 ? rank : kRankCount - 1];
     }
 
     // Whether an operator on the chip can take a tensor of so many dimensions at all.
-    constexpr bool admitsRank(std::int64_t rank) const { return mostDimensions == 0 || rank <= mostDimensions; }
-    bool isAligned(const void* data) const { return reinterpret_cast<std::uintptr_t>(data) % alignment == 0; }
+    constexpr bool admits_rank(std::int64_t rank) const { return most_dimensions == 0 || rank <= most_dimensions; }
+    bool is_aligned(const void* data) const { return reinterpret_cast<std::uintptr_t>(data) % alignment == 0; }
 
     // The words that tables are written with.
     constexpr Rule cast(diopiDtype_t from, diopiDtype_t to) const {
@@ -56,12 +56,12 @@ struct Rule {
     constexpr Rule layout(int rank, int formats) const {
         Rule rule = *this;
         rule.layouts[rank] = static_cast<std::uint8_t>(formats);
-        rule.demandsLayout = true;
+        rule.demands_layout = true;
         return rule;
     }
-    constexpr Rule upTo(int dimensions) const {
+    constexpr Rule up_to(int dimensions) const {
         Rule rule = *this;
-        rule.mostDimensions = static_cast<std::uint8_t>(dimensions);
+        rule.most_dimensions = static_cast<std::uint8_t>(dimensions);
         return rule;
     }
     constexpr Rule aligned(int bytes) const {
@@ -69,12 +69,12 @@ struct Rule {
         rule.alignment = static_cast<std::uint16_t>(bytes);
         return rule;
     }
-    constexpr Rule everyRank(int formats) const {
+    constexpr Rule every_rank(int formats) const {
         Rule rule = *this;
-        for (int rank = 0; rank < rankCount; ++rank) {
+        for (int rank = 0; rank < kRankCount; ++rank) {
             rule.layouts[rank] = static_cast<std::uint8_t>(formats);
         }
-        rule.demandsLayout = true;
+        rule.demands_layout = true;
         return rule;
     }
 };

@@ -29,78 +29,78 @@ namespace adaptor {
 namespace {
 
 // The layout bits of a rule are in the word of diopiHostDescribeTensor from here on.
-constexpr int layoutShift = 16;
+constexpr int kLayoutShift = 16;
 
-__attribute__((always_inline)) inline bool fitsDescription(const Rule& rule, std::uint32_t word) {
+__attribute__((always_inline)) inline bool fits_description(const Rule& rule, std::uint32_t word) {
     // Bit 31, nothing known, is in no mask of a rule that demands anything; so it is asked for first.
     if (static_cast<std::int32_t>(word) < 0 || rule.converts(static_cast<diopiDtype_t>(word & 0xffU))) {
         return false;
     }
     const std::uint32_t rank = (word >> 8) & 0x7fU;
-    const std::uint8_t layouts = rule.layoutsOf(rank);
-    return rule.admitsRank(rank) &&
-           (layouts == 0 || ((word >> layoutShift) & layouts & (rowMajor | channelsLast)) != 0);
+    const std::uint8_t layouts = rule.layouts_of(rank);
+    return rule.admits_rank(rank) &&
+           (layouts == 0 || ((word >> kLayoutShift) & layouts & (kRowMajor | kChannelsLast)) != 0);
 }
 
 // Whether the first element of a tensor is where the operator can take it.
-__attribute__((noinline)) inline bool startsAligned(const Rule& rule, diopiConstTensorHandle_t tensor) {
+__attribute__((noinline)) inline bool starts_aligned(const Rule& rule, diopiConstTensorHandle_t tensor) {
     const void* data = nullptr;
-    return diopiGetTensorDataConst(tensor, &data) == diopiSuccess && rule.isAligned(data);
+    return diopiGetTensorDataConst(tensor, &data) == diopiSuccess && rule.is_aligned(data);
 }
 
 // The same question to a host that describes no tensors.
-__attribute__((noinline)) inline bool fitsInParts(const Rule& rule, diopiConstTensorHandle_t tensor) {
+__attribute__((noinline)) inline bool fits_in_parts(const Rule& rule, diopiConstTensorHandle_t tensor) {
     if (rule.casts != 0) {
         diopiDtype_t dtype;
         if (diopiGetTensorDtype(tensor, &dtype) != diopiSuccess || rule.converts(dtype)) {
             return false;
         }
     }
-    if (!rule.demandsLayout && rule.mostDimensions == 0) {
+    if (!rule.demands_layout && rule.most_dimensions == 0) {
         return true;
     }
     diopiSize_t size;
     diopiSize_t stride;
-    if (diopiGetTensorShape(tensor, &size) != diopiSuccess || !rule.admitsRank(size.len)) {
+    if (diopiGetTensorShape(tensor, &size) != diopiSuccess || !rule.admits_rank(size.len)) {
         return false;
     }
-    const std::uint8_t layouts = rule.layoutsOf(size.len);
+    const std::uint8_t layouts = rule.layouts_of(size.len);
     return layouts == 0 || (diopiGetTensorStride(tensor, &stride) == diopiSuccess && stride.len == size.len &&
-                            layoutFits(layouts, size, stride));
+                            layout_fits(layouts, size, stride));
 }
 
-__attribute__((always_inline)) inline bool fitsOne(const Rule& rule, diopiConstTensorHandle_t tensor) {
+__attribute__((always_inline)) inline bool fits_one(const Rule& rule, diopiConstTensorHandle_t tensor) {
     if (tensor == nullptr) {
         return true;
     }
     if (diopiHostDescribeTensor == nullptr) {
-        return fitsInParts(rule, tensor) && (rule.alignment == 1 || startsAligned(rule, tensor));
+        return fits_in_parts(rule, tensor) && (rule.alignment == 1 || starts_aligned(rule, tensor));
     }
     const std::uint32_t word = diopiHostDescribeTensor(tensor);
-    if (!fitsDescription(rule, word)) {
+    if (!fits_description(rule, word)) {
         return false;
     }
     // Elements are at multiples of their own size.
-    return rule.alignment == 1 || elementBytes(static_cast<diopiDtype_t>(word & 0xffU)) >= rule.alignment ||
-           startsAligned(rule, tensor);
+    return rule.alignment == 1 || element_bytes(static_cast<diopiDtype_t>(word & 0xffU)) >= rule.alignment ||
+           starts_aligned(rule, tensor);
 }
 
 // Whether the operator can take the tensors as they are. A failure counts as no: the Call that follows reports it.
 __attribute__((noinline)) inline bool fits(const Rule& rule, diopiConstTensorHandle_t first) {
-    return fitsOne(rule, first);
+    return fits_one(rule, first);
 }
 __attribute__((noinline)) inline bool fits(const Rule& rule, diopiConstTensorHandle_t first,
                                            diopiConstTensorHandle_t second) {
-    return fitsOne(rule, first) && fitsOne(rule, second);
+    return fits_one(rule, first) && fits_one(rule, second);
 }
 __attribute__((noinline)) inline bool fits(const Rule& rule, diopiConstTensorHandle_t first,
                                            diopiConstTensorHandle_t second, diopiConstTensorHandle_t third) {
-    return fitsOne(rule, first) && fitsOne(rule, second) && fitsOne(rule, third);
+    return fits_one(rule, first) && fits_one(rule, second) && fits_one(rule, third);
 }
-__attribute__((noinline)) inline bool allFit(const Rule& rule, const diopiConstTensorHandle_t* tensors,
-                                             std::int64_t count) {
+__attribute__((noinline)) inline bool all_fit(const Rule& rule, const diopiConstTensorHandle_t* tensors,
+                                              std::int64_t count) {
     for (std::int64_t i = 0; tensors != nullptr && i < count; ++i) {
-        if (!fitsOne(rule, tensors[i])) {
+        if (!fits_one(rule, tensors[i])) {
             return false;
         }
     }
@@ -114,7 +114,7 @@ inline diopiError_t pass(diopiError_t (*function)(Parameters...), Parameters... 
 }
 
 // The dtype of a tensor of the caller, to be asked before the tensor is replaced; unsupported for null.
-inline diopiDtype_t dtypeOf(diopiConstTensorHandle_t tensor) {
+inline diopiDtype_t dtype_of(diopiConstTensorHandle_t tensor) {
     diopiDtype_t dtype = diopi_dtype_unsupported;
     return tensor != nullptr && diopiGetTensorDtype(tensor, &dtype) == diopiSuccess ? dtype : diopi_dtype_unsupported;
 }

@@ -178,9 +178,9 @@ class Number {
             return rounded;
         }
         if (dtype == diopi_dtype_float16) {
-            rounded.value_ = floatOfHalf(halfOfFloat(static_cast<float>(value_)));
+            rounded.value_ = float_of_half(half_of_float(static_cast<float>(value_)));
         } else if (dtype == diopi_dtype_bfloat16) {
-            rounded.value_ = floatOfBfloat16(bfloat16OfFloat(static_cast<float>(value_)));
+            rounded.value_ = float_of_bfloat16(bfloat16_of_float(static_cast<float>(value_)));
         }
         return rounded;
     }

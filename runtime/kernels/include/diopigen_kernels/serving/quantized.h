@@ -161,13 +161,13 @@ void withFloat8(Float8 format, Visit visit) {
 }
 
 /// The largest number of a format with a sign.
-DIOPI_HOST_DEVICE inline float largestOf(Float8 format) { return format == Float8::e4m3fn ? 448.0F : 57344.0F; }
+DIOPI_HOST_DEVICE inline float largestOf(Float8 format) { return format == Float8::kE4m3fn ? 448.0F : 57344.0F; }
 
 /// The byte of value / scale, within the range of the format; 0 where the scale is.
 DIOPI_HOST_DEVICE inline uint8_t float8Level(float value, float scale, Float8 format) {
     const float limit = largestOf(format);
     const double level = scale != 0 ? static_cast<double>(value) / scale : 0;
-    return float8OfFloat(format, level > limit ? limit : level < -limit ? -limit : static_cast<float>(level));
+    return float8_of_float(format, level > limit ? limit : level < -limit ? -limit : static_cast<float>(level));
 }
 
 /// Quantizes a group of a row to float8 by its largest magnitude. Owners: rows * groups.
@@ -216,7 +216,7 @@ struct Float8Product {
 
         DIOPI_HOST_DEVICE float at(int64_t row, int64_t block) const {
             const int64_t index = row / row_block * step + (is_blocked ? block : 0);
-            return is_power ? floatOfFloat8(Float8::e8m0fnu, static_cast<const uint8_t*>(data)[index])
+            return is_power ? float_of_float8(Float8::kE8m0fnu, static_cast<const uint8_t*>(data)[index])
                             : static_cast<const float*>(data)[index];
         }
     };
@@ -242,8 +242,8 @@ struct Float8Product {
             const int64_t end = begin + block < depth ? begin + block : depth;
             double part = 0;
             for (int64_t i = begin; i < end; ++i) {
-                part += static_cast<double>(floatOfFloat8(x_format, x[token * depth + i])) *
-                        floatOfFloat8(weight_format, weight[row * depth + i]);
+                part += static_cast<double>(float_of_float8(x_format, x[token * depth + i])) *
+                        float_of_float8(weight_format, weight[row * depth + i]);
             }
             const int64_t number = begin / block;
             sum += part * x_scale.at(token, number) * weight_scale.at(row, number);
