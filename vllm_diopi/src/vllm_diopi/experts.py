@@ -19,10 +19,18 @@ def apply(method: Any, layer: Any, x: Tensor, weights: Tensor, ids: Tensor, *sca
     experts outside. `scales` are those of the two weights, and the size of a block of them."""
     if layer.apply_router_weight_on_input:
         raise NotImplementedError("experts that weight their inputs are not supported")
-    biases = (layer.w13_bias, layer.w2_bias) if method.moe.has_bias else (None, None)
-    activation = layer.activation.value
+    has_bias = method.moe.has_bias
     return functions.fused_experts(
-        x, layer.w13_weight, layer.w2_weight, weights, ids, *biases, layer.expert_map, activation, *scales
+        x,
+        layer.w13_weight,
+        layer.w2_weight,
+        weights,
+        ids,
+        layer.w13_bias if has_bias else None,
+        layer.w2_bias if has_bias else None,
+        layer.expert_map,
+        layer.activation.value,
+        *scales,
     )
 
 
