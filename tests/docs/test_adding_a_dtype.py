@@ -28,7 +28,7 @@ LARGEST = 15
 
 NAMES = {
     "A dtype of the table": r"\b(diopi_dtype_)?uint16\b|\bUInt16\b",
-    "float8": r"[Ff]loat8(_|::)?[Ee]4m3fn",
+    "float8": r"[Ff]loat8(_|::)?k?[Ee]4m3fn",
 }
 """Names of a dtype in the files that a section of the page lists."""
 
