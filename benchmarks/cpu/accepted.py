@@ -18,12 +18,17 @@ _BLOCKS = "halves are computed as blocks of float32: each operand is stored once
 _REPEATED = "an element that is broadcast along a row is stored as a block of it first, in the first cache"
 _FOR_ALL = "elements of any number of processors are the same: each has its own counter of Philox"
 
+_ELEMENT_BY_ELEMENT = (
+    *("RoiAlign", "ModulatedDeformConv", "MsDeformAttn", "Upfirdn2d", "GroupPoints", "IndiceConv", "SigmoidFocalLoss"),
+    "FusedBiasLeakyrelu",
+)
+
 ACCEPTED: tuple[tuple[str, float, str], ...] = (
     ("attention *", *_PRODUCTS),
     ("convolution diopiConvolution2dBackward * by 7/2", 0.6, "oneDNN 3.2; that of PyTorch is newer"),
     ("convolution *", *_PRODUCTS),
     ("matmul *", *_PRODUCTS),
-    ("detection [RMSFGIU]*", 0.03, _SOURCE),
+    *((f"detection {name} *", 0.03, _SOURCE) for name in _ELEMENT_BY_ELEMENT),
     ("serving TemperaturePenalty *", 0.1, _SOURCE),
     ("serving TopKSampling *", 0.1, "indices are sorted by what they select, and shares are doubles"),
     ("elementwise diopiErfinv *", 0.1, "no library has it: an estimate, and a step in double for 1 ULP"),
@@ -41,11 +46,6 @@ ACCEPTED: tuple[tuple[str, float, str], ...] = (
     ("loss diopiSmoothL1Loss*", 0.45, _DOUBLE),
     ("loss diopiBCEWithLogits *", 0.5, _DOUBLE),
     ("shape diopiPermute *", 0.55, "runs of 64 elements: finding each costs as much as copying it"),
-    (
-        "dtype diopiMulScalar *float64",
-        0.5,
-        "the number is stored as a block, which 16 KB of the operand then share the cache with",
-    ),
     ("norm diopiGroupNormBackward *", 0.4, _DOUBLE),
     ("pool diopiMaxPool2dBackward *", 0.4, _CHECKED),
     ("random diopiNormalInp *", 0.35, _FOR_ALL),
