@@ -83,6 +83,16 @@ void copy_run(int64_t element, char* to, int64_t to_stride, const char* from, in
     }
 }
 
+// Elements before a row, which is a position in all dimensions but the innermost.
+int64_t offset_of_row(const Strided& operand, int64_t row) {
+    int64_t offset = 0;
+    for (int k = operand.rank - 2; k >= 0; --k) {
+        offset += row % operand.sizes[k] * operand.strides[k];
+        row /= operand.sizes[k];
+    }
+    return offset;
+}
+
 // Element i of line k becomes element 4 * i + k.
 template <typename Word>
 DIOPI_CPU_CLONES void interleave(char* __restrict to, const char* __restrict from, int64_t line, int64_t count) {
@@ -136,13 +146,7 @@ bool gather_tiles(const Strided& operand, int64_t start, int64_t count, char* to
     const int64_t end = row + count / kTileWidth;
     while (row < end) {
         const int64_t rows = std::min(height - row % height, end - row);
-        int64_t offset = 0;
-        int64_t rest = row;
-        for (int k = inner - 1; k >= 0; --k) {
-            offset += rest % operand.sizes[k] * operand.strides[k];
-            rest /= operand.sizes[k];
-        }
-        gather_tile(operand.element, to, operand.data + offset * operand.element, column, rows);
+        gather_tile(operand.element, to, operand.data + offset_of_row(operand, row) * operand.element, column, rows);
         to += rows * kTileWidth * operand.element;
         row += rows;
     }
@@ -272,13 +276,8 @@ char* Strided::contiguous(int64_t start, int64_t count) const {
     if (strides[inner] != 1 || first + count > sizes[inner]) {
         return nullptr;
     }
-    int64_t offset = first;
-    int64_t rest = rank == 1 ? 0 : start / sizes[inner];
-    for (int k = inner - 1; k >= 0; --k) {
-        offset += rest % sizes[k] * strides[k];
-        rest /= sizes[k];
-    }
-    return data + offset * element;
+    const int64_t offset = rank == 1 ? 0 : offset_of_row(*this, start / sizes[inner]);
+    return data + (first + offset) * element;
 }
 
 void Strided::gather(int64_t start, int64_t count, void* to) const {

@@ -16,13 +16,13 @@ inline Float8 float8_of(const Tensor& tensor) {
                                                 : Float8::kE8m0fnu;
 }
 
-// Calls `visit` with an element of a dtype that numbers of a layer are stored with.
+// Calls `visit` with an element of the dtype that a tensor of numbers of a layer is stored with.
 template <typename Visit>
-void dispatch_stored(Dtype dtype, Visit&& visit) {
-    if (dtype == Dtype::kFloat8E4m3fn || dtype == Dtype::kFloat8E5m2) {
-        kernels::serving::withFloat8(dtype == Dtype::kFloat8E4m3fn ? Float8::kE4m3fn : Float8::kE5m2, visit);
+void dispatch_stored(const Tensor& tensor, Visit&& visit) {
+    if (tensor.dtype == Dtype::kFloat8E4m3fn || tensor.dtype == Dtype::kFloat8E5m2) {
+        kernels::serving::withFloat8(float8_of(tensor), visit);
     } else {
-        dispatch<kFloat16 | kBfloat16 | kFloat32>(dtype, visit);
+        dispatch<kFloat16 | kBfloat16 | kFloat32>(tensor.dtype, visit);
     }
 }
 

@@ -95,7 +95,7 @@ void entry::fused_experts(const FusedExpertsArgs& args) {
     const Temporary between({tokens, top, inner}, Dtype::kFloat32, args.input);
     float* const values = between.tensor().elements<float>();
     const LocalExpert expert_at{experts.data(), local.data()};
-    dispatch_stored(args.gate_up_weight.dtype, [&](auto sample) {
+    dispatch_stored(args.gate_up_weight, [&](auto sample) {
         using Element = decltype(sample);
         Each()(tokens * top * inner, 2 * hidden,
                ExpertHidden<Element>{values, x.data(), matrix_of<Element>(args.gate_up_weight, first),

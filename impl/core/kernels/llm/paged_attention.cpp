@@ -110,7 +110,7 @@ void entry::paged_attention_var_len(const PagedAttentionVarLenArgs& args) {
     }
     const int64_t tokens = args.query.shape[0];
     const int64_t heads = args.query.shape[1];
-    dispatch_stored(args.key_cache.dtype, [&](auto sample) {
+    dispatch_stored(args.key_cache, [&](auto sample) {
         using Element = decltype(sample);
         const AttendToBlocks<Element> owner{out.as<float>(),
                                             lse ? lse->as<float>() : nullptr,
