@@ -9,8 +9,8 @@ from diopigen.diagnostics import Span
 from diopigen.spec.plain_scalar import Scalar as Scalar
 
 # Nodes are made and cached by the ten thousand at every start of the program, so they are plain slotted classes with
-# places as numbers, and their spans are made on demand: frozen dataclasses with ready spans took twice as long. A node
-# does not change once it stands.
+# positions as numbers, and their spans are made on demand: frozen dataclasses with ready spans took twice as long. A
+# node does not change once it stands.
 
 _COLUMNS = 1 << 32
 _FIRST = _COLUMNS + 1
@@ -18,7 +18,7 @@ _FIRST = _COLUMNS + 1
 
 def position_of(mark: Any) -> int:
     """A mark of YAML's parser as a number: a node keeps two, and the cache stores them."""
-    position: int = (mark.line << 32) + mark.column + _FIRST
+    position: int = mark.line * _COLUMNS + mark.column + _FIRST
     return position
 
 
