@@ -1,7 +1,6 @@
 #include "call.h"
 
 #include <cstdio>
-#include <deque>
 #include <functional>
 #include <string>
 #include <utility>
@@ -33,6 +32,12 @@ enum class Argument : std::uint8_t {
     kText = 12,
     kSlot = 13,
     kHandles = 14,
+};
+
+/// What a function writes besides tensors.
+struct Written {
+    void* memory;
+    std::size_t count;
 };
 
 /// All that one call has, freed with it.
@@ -202,67 +207,84 @@ class Call : public ReadyCall {
                 arguments_.real(frame.number<float>());
                 return;
             case Argument::kSize: {
-                const diopiSize_t size = size_of(*held(frame.numbers<std::int64_t>()));
+                const diopiSize_t size = read_size(frame);
                 arguments_.pair(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(size.data)), size.len);
                 return;
             }
-            case Argument::kSizePointer:
-                sizes_.push_back(size_of(*held(frame.numbers<std::int64_t>())));
-                arguments_.pointer(&sizes_.back());
+            case Argument::kSizePointer: {
+                const diopiSize_t size = read_size(frame);
+                arguments_.pointer(kept(&size, sizeof(size)));
                 return;
+            }
             case Argument::kScalar: {
                 diopiScalar_t scalar{};
                 scalar.stype = static_cast<diopiDtype_t>(frame.number<std::int32_t>());
                 const auto bits = frame.number<std::int64_t>();
                 std::memcpy(&scalar.ival, &bits, sizeof(bits));
-                scalars_.push_back(scalar);
-                arguments_.pointer(&scalars_.back());
+                arguments_.pointer(kept(&scalar, sizeof(scalar)));
                 return;
             }
-            case Argument::kText:
-                texts_.push_back(frame.text());
-                arguments_.pointer(texts_.back().c_str());
+            case Argument::kText: {
+                const std::string text = frame.text();
+                arguments_.pointer(kept(text.c_str(), text.size() + 1));
                 return;
-            case Argument::kSlot:
-                slots_.push_back(words(frame.text()));
-                arguments_.pointer(slots_.back().data());
+            }
+            case Argument::kSlot: {
+                const std::string content = frame.text();
+                slots_.push_back({kept(content.data(), content.size()), content.size()});
+                arguments_.pointer(slots_.back().memory);
                 return;
-            case Argument::kHandles:
-                fetched_.emplace_back(frame.number<std::uint32_t>(), nullptr);
-                arguments_.pointer(fetched_.back().data());
+            }
+            case Argument::kHandles: {
+                const auto count = frame.number<std::uint32_t>();
+                fetched_.push_back({room(count * sizeof(diopiTensorHandle_t)), count});
+                arguments_.pointer(fetched_.back().memory);
                 return;
+            }
         }
         throw Failed("protocol", "an argument has a form that this executor does not know");
     }
 
-    const std::vector<std::int64_t>* held(std::vector<std::int64_t> values) {
-        lists_.push_back(std::move(values));
-        return &lists_.back();
+    diopiSize_t read_size(Reader& frame) {
+        kept_.push_back(frame.numbers<std::int64_t>());
+        return size_of(kept_.back());
     }
 
-    diopiTensorHandle_t* handles_of(const std::vector<std::int32_t>& indices) {
-        handles_.emplace_back();
-        for (const std::int32_t index : indices) {
-            handles_.back().push_back(index < 0 ? nullptr : tensors_.at(static_cast<std::size_t>(index)));
+    const void* handles_of(const std::vector<std::int32_t>& indices) {
+        char* const handles = static_cast<char*>(room(indices.size() * sizeof(diopiTensorHandle_t)));
+        for (std::size_t i = 0; i < indices.size(); ++i) {
+            diopiTensorHandle_t const handle =
+                indices[i] < 0 ? nullptr : tensors_.at(static_cast<std::size_t>(indices[i]));
+            std::memcpy(handles + i * sizeof(handle), &handle, sizeof(handle));
         }
-        return handles_.back().data();
+        return handles;
     }
 
-    /// Memory of a number that the function writes, aligned as any number is.
-    std::vector<std::int64_t> words(const std::string& content) {
-        std::vector<std::int64_t> memory((content.size() + 7) / 8);
-        std::memcpy(memory.data(), content.data(), content.size());
-        slot_bytes_.push_back(content.size());
+    /// Memory that lives as long as the call, zero at first, aligned as any number is.
+    void* room(std::size_t bytes) {
+        kept_.emplace_back((bytes + sizeof(std::int64_t) - 1) / sizeof(std::int64_t));
+        return kept_.back().data();
+    }
+
+    void* kept(const void* from, std::size_t bytes) {
+        void* const memory = room(bytes);
+        if (bytes > 0) {
+            std::memcpy(memory, from, bytes);
+        }
         return memory;
     }
 
     void write(Writer& answer) {
         storages_.write(answer);
-        for (std::size_t i = 0; i < slots_.size(); ++i) {
-            std::memcpy(answer.room(slot_bytes_[i]), slots_[i].data(), slot_bytes_[i]);
+        for (const Written& slot : slots_) {
+            if (slot.count > 0) {
+                std::memcpy(answer.room(slot.count), slot.memory, slot.count);
+            }
         }
-        for (const auto& list : fetched_) {
-            for (diopiTensorHandle_t const handle : list) {
+        for (const Written& list : fetched_) {
+            for (std::size_t i = 0; i < list.count; ++i) {
+                diopiTensorHandle_t handle = nullptr;
+                std::memcpy(&handle, static_cast<const char*>(list.memory) + i * sizeof(handle), sizeof(handle));
                 write_fetched(handle, answer);
             }
         }
@@ -308,14 +330,9 @@ class Call : public ReadyCall {
     Storages storages_;
     std::vector<diopiTensorHandle_t> tensors_;
     std::vector<diopiGeneratorHandle_t> generators_;
-    std::deque<std::vector<diopiTensorHandle_t>> handles_;
-    std::deque<std::vector<diopiTensorHandle_t>> fetched_;
-    std::deque<std::vector<std::int64_t>> lists_;
-    std::deque<diopiSize_t> sizes_;
-    std::deque<diopiScalar_t> scalars_;
-    std::deque<std::string> texts_;
-    std::deque<std::vector<std::int64_t>> slots_;
-    std::vector<std::size_t> slot_bytes_;
+    std::vector<std::vector<std::int64_t>> kept_;
+    std::vector<Written> slots_;    // by bytes
+    std::vector<Written> fetched_;  // by handles
     Arguments arguments_;
 };
 
@@ -328,15 +345,14 @@ std::unique_ptr<ReadyCall> read_call(Device& device, const Library& library, Rea
     return call;
 }
 
-void make_call(Device& device, const Library& library, void* function, bool is_elsewhere, Reader& frame,
-               const std::function<void(const Writer&)>& send) {
+void make_call(Device& device, const Library& library, void* function, bool is_elsewhere, Reader& frame, int answers) {
     Call call(device, library);
     call.read(frame);
     const Writer answer = call.result_of(function, is_elsewhere);
     destroy(device.runtime(), call.release());  // their pages stay
     device.free_temporaries();
     std::fflush(nullptr);  // what was printed in this call belongs to it
-    send(answer);
+    send(answers, Kind::kAnswer, answer);
 }
 
 }  // namespace diopigen::executor

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -34,9 +33,8 @@ class ReadyCall {
 std::unique_ptr<ReadyCall> read_call(Device& device, const Library& library, Reader& frame, std::uint64_t number,
                                      const std::vector<Rotation>& rotations, std::vector<Storage> earlier);
 
-/// Makes the call of a frame, whose first field has been read: the function, and whether another thread calls it. The
-/// answer is valid while it is sent.
-void make_call(Device& device, const Library& library, void* function, bool is_elsewhere, Reader& frame,
-               const std::function<void(const Writer&)>& send);
+/// Makes the call of a frame, whose first field has been read: the function, and whether another thread calls it. Sends
+/// the answer.
+void make_call(Device& device, const Library& library, void* function, bool is_elsewhere, Reader& frame, int answers);
 
 }  // namespace diopigen::executor

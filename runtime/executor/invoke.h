@@ -83,9 +83,8 @@ class Arguments {
         if (stack_.size() > kStackWords) {
             throw Failed("protocol", "a call has more arguments than this executor passes");
         }
-        const bool is_short = stack_.size() <= kStackWords / 4;
-        stack_.resize(is_short ? kStackWords / 4 : kStackWords);
-        return is_short ? call_with<kStackWords / 4>(function) : call_with<kStackWords>(function);
+        stack_.resize(kStackWords);
+        return call_with<kStackWords>(function);
     }
 
   private:
@@ -111,7 +110,11 @@ class Arguments {
         using Function = std::int32_t (*)(decltype(static_cast<void>(kInteger), std::int64_t{})...,
                                           decltype(static_cast<void>(kFloat), double{})...,
                                           decltype(static_cast<void>(kStack), std::int64_t{})...);
-        return reinterpret_cast<Function>(function)(integers_[kInteger]..., floats_[kFloat]..., stack_[kStack]...);
+        // Without a call for each element, where nothing is optimized.
+        const std::int64_t* const integers = integers_.data();
+        const double* const floats = floats_.data();
+        const std::int64_t* const stack = stack_.data();
+        return reinterpret_cast<Function>(function)(integers[kInteger]..., floats[kFloat]..., stack[kStack]...);
     }
 
     std::array<std::int64_t, kIntegerRegisters> integers_{};

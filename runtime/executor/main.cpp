@@ -207,8 +207,7 @@ class RequestServer {
         if (function == nullptr) {
             throw Failed("protocol", "a call of a function that the library does not have");
         }
-        make_call(*device_, *library_, function, (word & kElsewhere) != 0, frame,
-                  [this](const Writer& answer) { send(streams_.answers, Kind::kAnswer, answer); });
+        make_call(*device_, *library_, function, (word & kElsewhere) != 0, frame, streams_.answers);
     }
 
     Copies& copies() {
