@@ -15,7 +15,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build/wheels"
-PROJECTS = {"diopigen": ".", "diopi_torch": "diopi_torch", "diopi_optools": "optools", "vllm_diopi": "vllm_diopi"}
+PROJECTS = {
+    "diopigen": ".",
+    "diopi_torch": "diopi_torch",
+    "diopi_optools": "optools",
+    "dlinfer_diopi": "dlinfer_diopi",
+    "vllm_diopi": "vllm_diopi",
+}
 """The folders of the packages. The module `diopi_ffi` is in the wheel of diopigen."""
 COMMANDS = (
     "diopigen --version",

@@ -24,6 +24,8 @@ from diopigen.ir.c_types import (
     StructType,
     Version,
 )
+from diopigen.ir.dlinfer import lower_dlinfer
+from diopigen.ir.dlinfer_model import Dlinfer
 from diopigen.ir.environment import lower_environment
 from diopigen.ir.load_aten import load_aten
 from diopigen.ir.lower import Lowering, flag_of, items_of, mappings_of, optional_text, text_of
@@ -108,6 +110,7 @@ def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded
             state.complete &= _collect(node, state, lowering, functions, file_of, family_docs)
     aten = load_aten(root, state.read, sink)
     relax = state.read("relax.yaml", "relax") if (root / "relax.yaml").exists() else None
+    dlinfer = state.read("dlinfer.yaml", "dlinfer") if (root / "dlinfer.yaml").exists() else None
     environment = state.read("environment.yaml", "environment") if (root / "environment.yaml").exists() else None
     interface = Interface(
         version=_version(types),
@@ -123,6 +126,7 @@ def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded
         ),
         aten=aten,
         relax=Relax() if relax is None else lower_relax(relax),
+        dlinfer=Dlinfer() if dlinfer is None else lower_dlinfer(dlinfer),
         environment=() if environment is None else lower_environment(environment),
         files=tuple(state.files),
         file_of=file_of,

@@ -15,6 +15,7 @@ from diopigen.diagnostics import Span
 from diopigen.ir.aten_model import Aten, FusedOverload, Overload
 from diopigen.ir.c_types import DeviceFunction, DtypeInfo, DtypeSet, EnumType, HandleType, StructType, Version
 from diopigen.ir.clauses import Default, Elements, Formula, Key, OpenOrder, OpenTies
+from diopigen.ir.dlinfer_model import Dlinfer
 from diopigen.ir.environment_model import EnvironmentPart
 from diopigen.ir.naming import DIOPI, Naming
 from diopigen.ir.relax_model import Relax
@@ -303,6 +304,7 @@ class Interface:
     device_functions: tuple[DeviceFunction, ...]
     aten: Aten = field(default_factory=Aten)
     relax: Relax = field(default_factory=Relax)
+    dlinfer: Dlinfer = field(default_factory=Dlinfer)
     environment: tuple[EnvironmentPart, ...] = ()
     files: tuple[str, ...] = ()
     """Every spec file that was read, in order: the inputs of whatever is generated."""

@@ -53,6 +53,7 @@ def rename_parameter(
         tree.by_hand(f"'{old}' is in a comment", span, f"write '{new}' where the parameter is meant", Severity.NOTE)
     _in_models(tree, entry, old, new)
     _in_relax(tree, entry, old, new)
+    _in_dlinfer(tree, entry, old, new)
     _in_configurations(tree, entry, old, new)
     _in_host_calls(tree, entry, old, new)
     _in_published_calls(tree, entry, old, new)
@@ -157,6 +158,14 @@ def _in_relax(tree: Tree, entry: Entry, old: str, new: str) -> None:
             for item in _scalars(shapes):
                 if item.text.startswith(f"{old}."):
                     document.replace(item, f"{new}.{item.text.partition('.')[2]}")
+
+
+def _in_dlinfer(tree: Tree, entry: Entry, old: str, new: str) -> None:
+    for file in tree.spec_files("dlinfer.yaml"):
+        document = tree.document(file)
+        for call in mappings_of(_under(document.root, "operators")):
+            if text_of(call.get("call")) in entry.short_names:
+                _key(document, call.get("arguments"), old, new)
 
 
 # ---- files next to the spec -----------------------------------------------------------------------------------------

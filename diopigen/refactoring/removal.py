@@ -32,6 +32,9 @@ def remove_function(tree: Tree, interface: Interface, name: str) -> str:
     _in_gradients(tree, interface, names)
     _in_models(tree, names)
     _in_relax(tree, interface, left, names)
+    for file in tree.spec_files("dlinfer.yaml"):
+        document = tree.document(file)
+        _remove(document, document.root, "operators", lambda item: text_of(_get(item, "call")) in names)
     _in_torch(tree, left, names)
     _in_texts(tree, sorted(names))
     _in_sources(tree, gone)

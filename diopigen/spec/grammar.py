@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diopigen.spec.grammar_dlinfer import DLINFER_FILE
 from diopigen.spec.grammar_environment import ENVIRONMENT_FILE
 from diopigen.spec.grammar_formulas import FORMULAS_FILE
 from diopigen.spec.grammar_interface import HEADERS_FILE, RUNTIME_FILE, TYPES_FILE
@@ -18,6 +19,7 @@ FILES = {
     "aten": ATEN_FILE,
     "torch": TORCH_FILE,
     "relax": RELAX_FILE,
+    "dlinfer": DLINFER_FILE,
     "environment": ENVIRONMENT_FILE,
     "model": MODEL_FILE,
     "formulas": FORMULAS_FILE,

@@ -39,6 +39,7 @@ def test_the_files_are_named_as_in_a_checkout_wherever_they_lie(spec: Path) -> N
         "specs/aten/miniature.yaml",
         "specs/torch.yaml",
         "specs/relax.yaml",
+        "specs/dlinfer.yaml",
         "specs/environment.yaml",
     )
     assert loaded.interface.file_of["diopiBlendInp"] == "specs/ops/arithmetic.yaml"

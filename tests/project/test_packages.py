@@ -11,7 +11,9 @@ import pytest
 from diopigen import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
-PROJECTS = [ROOT / folder / "pyproject.toml" for folder in (".", "diopi_torch", "optools", "vllm_diopi")]
+PROJECTS = [
+    ROOT / folder / "pyproject.toml" for folder in (".", "diopi_torch", "dlinfer_diopi", "optools", "vllm_diopi")
+]
 
 
 SUPPORT = [ROOT / "docs" / name for name in ("support.md", "support.zh-CN.md")]

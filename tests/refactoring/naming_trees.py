@@ -85,6 +85,12 @@ operators:
       - {input: [4, 2], rows: 2}
     tolerance: reduction  # over rows
 """,
+    "specs/dlinfer.yaml": """\
+release: '1'
+operators:
+  - {dlinfer: multiply, parameters: [x, y], call: Scale, arguments: {out: x, input: x, other: y}, returns: x}
+  - {dlinfer: halve, parameters: [x], returns: x / 2}
+""",
     "specs/relax.yaml": """\
 release: '0.27'
 operators:

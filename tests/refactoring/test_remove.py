@@ -26,7 +26,7 @@ def test_a_function_goes_with_its_forms_and_with_all_that_refers_to_it(tree: Pat
     done = run("remove", "diopiScale")
     assert done.exit_code == 0, done.output
     forms = ("diopiScale", "diopiScaleInp", "diopiScaleInpScalar", "diopiScaleScalar")
-    assert done.stdout.startswith(f"{', '.join(f'{name} is gone' for name in forms)}: 5 files changed, 6 left")
+    assert done.stdout.startswith(f"{', '.join(f'{name} is gone' for name in forms)}: 6 files changed, 6 left")
     call = "  - {phase: forward, function: Scale, dtype: float32, count: %d, aten: mul.Tensor, arguments: {input: %s, other: %s}}\n"
     expect(
         tree,
@@ -36,6 +36,12 @@ def test_a_function_goes_with_its_forms_and_with_all_that_refers_to_it(tree: Pat
                 ("      # in place, by a number\n      - diopiScaleInpScalar\n", ""),
             ],
             "specs/ops/scaling.yaml": [(f"{ENTRY}\n", ""), ("    backward_of: Scale\n", "")],
+            "specs/dlinfer.yaml": [
+                (
+                    "  - {dlinfer: multiply, parameters: [x, y], call: Scale, arguments: {out: x, input: x, other: y}, returns: x}\n",
+                    "",
+                )
+            ],
             "specs/relax.yaml": [
                 ("  - {relax: multiply, call: Scale, arguments: {input: x0, other: x1}}\n", ""),
                 ("fused:\n", "fused: []\n"),

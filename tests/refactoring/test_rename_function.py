@@ -21,6 +21,9 @@ def test_a_function_is_renamed_with_its_forms(tree: Path, run: Run) -> None:
             "      - diopiMultiplyByInpScalar",
         ],
         "specs/ops/scaling.yaml": ["  - name: MultiplyBy", "    backward_of: MultiplyBy"],
+        "specs/dlinfer.yaml": [
+            "  - {dlinfer: multiply, parameters: [x, y], call: MultiplyBy, arguments: {out: x, input: x, other: y}, returns: x}"
+        ],
         "specs/relax.yaml": [
             "  - {relax: multiply, call: MultiplyBy, arguments: {input: x0, other: x1}}",
             "    call: MultiplyBy",

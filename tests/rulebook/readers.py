@@ -77,7 +77,7 @@ def _empty(spec: Path) -> None:
     """Leaves no operators, so that types.yaml can say anything."""
     for name in ("ops", "aten", "models"):
         shutil.rmtree(spec / name)
-    for name in ("runtime.yaml", "torch.yaml", "relax.yaml"):
+    for name in ("runtime.yaml", "torch.yaml", "relax.yaml", "dlinfer.yaml"):
         (spec / name).unlink()
     (spec / "headers.yaml").write_text("headers: [{file: host.h, doc: Types., order: []}]\n")
 
