@@ -30,15 +30,15 @@ def emit(interface: Interface, templates: Path) -> Plan:
     return Plan((PlannedFile("dlinfer/diopi.py", content, (*inputs, f"templates/{_TEMPLATE}"), TARGET),))
 
 
-def arguments_of(interface: Interface, function: Function, given: Mapping[str, str]) -> dict[str, str | None]:
+def arguments_of(interface: Interface, function: Function, expressions: Mapping[str, str]) -> dict[str, str | None]:
     """Arguments of the operator of a function, without those that have a default: expressions, "None" for a tensor that
     may be null, None for what is missing. Raises `BindingError` where `torch.ops.diopi` has no operator for it."""
     if function.aten:
         raise BindingError("is reached by overloads of ATen")
     arguments: dict[str, str | None] = {}
     for one in custom_operator(interface, function).arguments:
-        if one.name in given:
-            arguments[one.name] = given[one.name]
+        if one.name in expressions:
+            arguments[one.name] = expressions[one.name]
         elif one.default is None:
             arguments[one.name] = "None" if one.param.nullable else None
     return arguments
