@@ -19,6 +19,7 @@ from diopigen.conformance.cases.aten_calls import Mapper, MappingError, Row
 from diopigen.conformance.cases.model_text import row_text, table_text
 from diopigen.conformance.cases.models import check_models
 from diopigen.diagnostics import Sink
+from diopigen.emit.torch.custom import operator_name
 from diopigen.ir.models import load_models
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,7 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def traced(run: Run, mapper: Mapper) -> str:
     """The table of a model."""
-    recorder = Recorder(mapper.known)
+    functions = {operator_name(function): function.short_name for function in mapper.interface.functions}
+    recorder = Recorder(mapper.known, functions)
     torch.set_default_device("meta")
     run.trace(recorder)
     torch.set_default_device(None)

@@ -35,6 +35,8 @@ def tables() -> dict[str, Model]:
 
 PARTS = frozenset({"carafe", "point_heads", "region_heads", "rotated_heads", "served_7b"})
 """Tables of a part of a network, or of one whose layers are single calls."""
+STEPS = frozenset({"vllm_deepseek_v3", "vllm_gemma2", "vllm_llama8b", "vllm_qwen3_moe"})
+"""Tables of a step of decoding, whose layers are alike."""
 
 
 def test_every_call_is_one_of_the_interface(interface: Interface, tables: dict[str, Model]) -> None:
@@ -42,7 +44,7 @@ def test_every_call_is_one_of_the_interface(interface: Interface, tables: dict[s
     check_models(interface, tuple(tables.values()), sink)
     assert [f"{found.span}: {found.message}" for found in sink.sorted()] == []
     for model in tables.values():
-        least = 20 if model.name in PARTS else 100
+        least = 14 if model.name in STEPS else 20 if model.name in PARTS else 100
         assert len(model_cases(interface, model)) == len(model.calls) >= least
 
 
@@ -85,6 +87,7 @@ def test_the_models_and_their_phases(tables: dict[str, Model]) -> None:
         "stylegan2": ("forward", "backward"),
         "swin_t": training,
         "unet": training,
+        **dict.fromkeys(STEPS, ("decode",)),
         "vit_b16": training,
         "yolo": (*training, "detection"),
     }
@@ -125,6 +128,18 @@ def test_the_optimizer_sees_every_weight_of_the_model(
     assert total == weights
 
 
+@pytest.mark.parametrize(("name", "weights"), [("vllm_llama8b", 8_030_261_248), ("vllm_gemma2", 9_241_705_984)])
+def test_a_step_reads_every_matrix_of_the_model(
+    interface: Interface, tables: dict[str, Model], name: str, weights: int
+) -> None:
+    """As their publishers count, less the norms, and the table of tokens where it is not that of the logits."""
+    total = 0
+    for function in ("Linear", "ResidualRMSNorm"):
+        for count, found in operands(interface, tables[name], function, "decode"):
+            total += count * math.prod(found["weight"].shape)
+    assert total == weights - (128_256 * 4096 if name == "vllm_llama8b" else 0)
+
+
 def test_only_what_is_marked_is_reduced(tables: dict[str, Model]) -> None:
     reduced = [
         (name, call.phase, call.function) for name, model in tables.items() for call in model.calls if call.reduced
@@ -134,6 +149,8 @@ def test_only_what_is_marked_is_reduced(tables: dict[str, Model]) -> None:
     whole = [one for one in reduced if one[2] in elementwise]
     assert {(name, phase) for name, phase, _ in whole} == {("llama7b", "optimizer")}
     # what is left belongs to detection and serving, whose calls say which number was cut
+    large = {(name, "decode", f"diopi{word}") for name in STEPS for word in ("Embedding", "FusedExperts", "Linear")}
+    whole += large.intersection(reduced)
     ends = ("Mmcv", "AttentionInp")
     assert [one for one in reduced if one not in whole and not one[2].endswith(ends)] == []
 

@@ -6,7 +6,7 @@ Networks run on the meta device: shapes and dtypes are inferred, no number is co
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,11 +27,12 @@ _ALLOCATES = ("empty", "new_empty", "empty_like", "empty_strided", "new_empty_st
 
 
 class Recorder(TorchDispatchMode):
-    """Collects calls. `known` says whether there is a function for an overload; others are taken to pieces."""
+    """Collects calls. `known` says whether there is a function for an overload; others are taken to pieces. `functions`
+    are those of operators of the namespace `diopi`."""
 
-    def __init__(self, known: Callable[[str], bool]) -> None:
+    def __init__(self, known: Callable[[str], bool], functions: Mapping[str, str]) -> None:
         super().__init__()
-        self.known = known
+        self.known, self.functions = known, functions
         self.phase: str | None = None
         self.calls: list[AtenCall] = []
         self.views: Counter[tuple[str, str]] = Counter()
@@ -58,6 +59,11 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         name = func._schema.name.partition("::")[2]
+        if func.namespace == "diopi":
+            found = func(*args, **kwargs)
+            results = (found,) if isinstance(found, torch.Tensor) else found or ()
+            self.call(self.functions[name], f"diopi::{name}", _chosen(func, args, kwargs), tuple(results))
+            return found
         overload = f"{name}.{func._schema.overload_name}" if func._schema.overload_name else name
         is_view = name in _MOVES_NOTHING or func.is_view
         if not is_view and not self.known(overload) and name not in _WHOLE.union(_ALLOCATES):
@@ -83,7 +89,8 @@ class Recorder(TorchDispatchMode):
 def seen(value: Any) -> Any:
     """A value without its tensors."""
     if isinstance(value, torch.Tensor):
-        return Seen(tuple(value.shape), str(value.dtype).removeprefix("torch."))
+        values = getattr(value, "values_of_table", None)
+        return Seen(tuple(value.shape), str(value.dtype).removeprefix("torch."), values)
     if isinstance(value, (list, tuple)):
         return [seen(item) for item in value]
     return str(value).removeprefix("torch.") if isinstance(value, torch.dtype) else value
@@ -98,6 +105,16 @@ def _named(func: Any, args: Any, kwargs: Any) -> dict[str, Any]:
             found[argument.name] = seen(args[position])
         else:
             found[argument.name] = seen(argument.default_value)
+    return found
+
+
+def _chosen(func: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    """The arguments without those that are absent or have their default, unless they are written."""
+    found = dict(zip((one.name for one in func._schema.arguments), args, strict=False)) | kwargs
+    for one in func._schema.arguments:
+        value = found.get(one.name)
+        if one.alias_info is None and not isinstance(value, torch.Tensor) and value in (None, one.default_value):
+            found.pop(one.name, None)
     return found
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from tracing import vllm_models
 from tracing.clouds import pointpillars, second
 from tracing.convolutional import MobileNetV2, ResNet50, UNet, Yolo
 from tracing.detectors import carafe, faster_rcnn, retinanet_rotated
@@ -213,4 +215,5 @@ RUNS = (
         "MVX-Net (mmdetection3d).",
         point_heads,
     ),
+    *(Run(one.name, vllm_models.doc(one), partial(vllm_models.trace, one)) for one in vllm_models.DECODERS),
 )

@@ -149,8 +149,13 @@ class Mapper:
         for param, result in zip(written, call.results, strict=False):
             if param.type == "tensor" and isinstance(result, Seen) and param.name not in recipe:
                 recipe[param.name] = TensorRecipe(result.shape, result.dtype)
+        resolver = Resolver(self.interface, function)
         try:
-            resolved = Resolver(self.interface, function).resolve(recipe, Choice(dtype))
+            resolved = resolver.resolve(recipe, Choice(dtype))
+            for name, value in passed.items():  # a table of rotary angles is float32, or as here of the primary dtype
+                if isinstance(value, Seen) and getattr(resolved.get(name), "dtype", value.dtype) != value.dtype:
+                    recipe[name] = replace(recipe[name], dtype=value.dtype)
+            resolved = resolver.resolve(recipe, Choice(dtype))
         except RecipeError as reason:
             raise MappingError(f"{function.name}: {reason}") from None
         for name, value in passed.items():

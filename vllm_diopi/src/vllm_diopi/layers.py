@@ -125,7 +125,7 @@ def _define_operators() -> None:
     )
     router.define(f"topk_softmax({arguments}, Tensor? is_padding) -> ()")
     router.define(f"topk_sigmoid({arguments}, float scale, Tensor? is_padding) -> ()")
-    router.impl("topk_softmax", _topk_softmax, "PrivateUse1")
+    router.impl("topk_softmax", topk_softmax, "PrivateUse1")
     router.impl("topk_sigmoid", _topk_sigmoid, "PrivateUse1")
     common.define("weak_ref_tensor(Tensor input) -> Tensor")
     common.impl("weak_ref_tensor", Tensor.detach, "PrivateUse1")
@@ -159,14 +159,14 @@ def _grouped_topk(
     return weights, ids
 
 
-def _topk_softmax(
+def topk_softmax(
     weights: Tensor,
     ids: Tensor,
     positions: Tensor,
     gating: Tensor,
     renormalize: bool,
-    bias: Tensor | None,
-    is_padding: Tensor | None,
+    bias: Tensor | None = None,
+    is_padding: Tensor | None = None,
 ) -> None:
     functions.topk_experts(weights, ids, gating, "softmax", renormalize, bias, 1.0)
 
