@@ -7,6 +7,7 @@ tests/serving/requirements.txt. The project's packages are linked, so that a cha
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +15,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VLLM = "vllm==0.32.0"
 TORCH = "torch==2.13.0"
-LINKED = {"diopi_torch": "src", "examples/droplet": ".", "vllm_diopi": "src"}
+LINKED = {"diopi_torch": "src", "vllm_diopi": "src"}
 """Folders of the project's packages, each with that of its modules."""
+VENDOR = "examples/droplet"
+"""The package of a device, which processes find by `PYTHONPATH=FOLDER/droplet`: a process has one device."""
 TABLE = re.compile(r'^\[project\.entry-points\."(.*)"\]$')
 
 
@@ -33,20 +36,36 @@ def main(folder: Path) -> None:
     # A package of the list asks for Triton, which looks for CUDA's driver when it is imported.
     subprocess.run([*pip, "uninstall", "--yes", "triton"], check=True)
     link(next((folder / "lib").glob("python3*/site-packages")))
+    link_vendor(folder / "droplet")
 
 
 def link(packages: Path) -> None:
     """Writes what an editable installation of the project's packages would: a path and the metadata of each."""
+    for old in packages.glob("*-0.dist-info"):
+        shutil.rmtree(old)
     for folder in LINKED:
-        text = (ROOT / folder / "pyproject.toml").read_text(encoding="utf-8")
-        found = re.search(r'^name = "(.*)"$', text, re.MULTILINE)
-        assert found is not None, folder
-        metadata = packages / f"{found[1].replace('-', '_')}-0.dist-info"
-        metadata.mkdir(exist_ok=True)
-        (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {found[1]}\nVersion: 0\n")
-        (metadata / "entry_points.txt").write_text(entry_points(text))
+        describe(packages, folder)
     paths = [f"{ROOT / folder / modules}\n" for folder, modules in LINKED.items()]
     (packages / "diopi_serving.pth").write_text("".join(paths))
+
+
+def link_vendor(packages: Path) -> None:
+    """Makes a folder with the package of the device and its metadata."""
+    shutil.rmtree(packages, ignore_errors=True)
+    packages.mkdir()
+    describe(packages, VENDOR)
+    (packages / "torch_droplet").symlink_to(ROOT / VENDOR / "torch_droplet")
+
+
+def describe(packages: Path, folder: str) -> None:
+    """Writes the metadata of a package."""
+    text = (ROOT / folder / "pyproject.toml").read_text(encoding="utf-8")
+    found = re.search(r'^name = "(.*)"$', text, re.MULTILINE)
+    assert found is not None, folder
+    metadata = packages / f"{found[1].replace('-', '_')}-0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {found[1]}\nVersion: 0\n")
+    (metadata / "entry_points.txt").write_text(entry_points(text))
 
 
 def entry_points(pyproject: str) -> str:

@@ -23,6 +23,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 from torch_build import Backend, given  # noqa: E402
 
+PACKAGES = Path(sys.prefix) / "droplet"
+"""The package of droplet (tools/install_serving.py): without it on the path the environment has no device."""
 BUILT = ROOT / "build/tests/plain"
 LIBRARIES = ("droplet/clean/libtorch_droplet.so", "droplet/clean/libdiopi_impl.so", "libdiopi_impl.so")
 """Of the preset `torch`: what PyTorch loads, the vendor's, and the one that runs what the vendor lacks."""
@@ -32,6 +34,8 @@ Run = Callable[..., dict[str, Any]]
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ["OMP_NUM_THREADS"] = "1"  # tiny models: more threads wait for each other
+    os.environ["PYTHONPATH"] = str(PACKAGES)
+    sys.path.insert(0, str(PACKAGES))
     if missing := [name for name in ("torch", "vllm", "transformers") if importlib.util.find_spec(name) is None]:
         raise pytest.UsageError(f"tests/serving needs {' and '.join(missing)}: run `make test-serving`")
     # torch loads the backend when it is imported, by the tests as well.

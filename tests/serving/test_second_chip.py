@@ -26,12 +26,7 @@ def test_a_scaffolded_tree_serves(environment: dict[str, str], tmp_path: Path) -
     (package / "serving.py").write_text(f"{hook}    {OWN}\n")
     variables = {name: value for name, value in environment.items() if "DROPLET" not in name}
     variables |= {name: str(path) for name, path in LIBRARIES.items()}
-    # The environment links droplet's package, which torch would load.
-    variables |= {
-        "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
-        "DIOPI_FALLBACK": "log",
-        "PYTHONPATH": str(tmp_path),
-    }
+    variables |= {"DIOPI_FALLBACK": "log", "PYTHONPATH": str(tmp_path)}
     command = [sys.executable, str(TREE / "test/serve.py")]
     done = subprocess.run(command, env=variables, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-4000:]

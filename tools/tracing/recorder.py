@@ -62,7 +62,7 @@ class Recorder(TorchDispatchMode):
         if func.namespace == "diopi":
             found = func(*args, **kwargs)
             results = (found,) if isinstance(found, torch.Tensor) else found or ()
-            self.call(self.functions[name], f"diopi::{name}", _chosen(func, args, kwargs), tuple(results))
+            self.call(self.functions[name], f"diopi::{name}", _passed(func, args, kwargs), tuple(results))
             return found
         overload = f"{name}.{func._schema.overload_name}" if func._schema.overload_name else name
         is_view = name in _MOVES_NOTHING or func.is_view
@@ -108,7 +108,7 @@ def _named(func: Any, args: Any, kwargs: Any) -> dict[str, Any]:
     return found
 
 
-def _chosen(func: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+def _passed(func: Any, args: Any, kwargs: Any) -> dict[str, Any]:
     """The arguments without those that are absent or have their default, unless they are written."""
     found = dict(zip((one.name for one in func._schema.arguments), args, strict=False)) | kwargs
     for one in func._schema.arguments:
