@@ -213,7 +213,7 @@ class Call : public ReadyCall {
             }
             case Argument::kSizePointer: {
                 const diopiSize_t size = read_size(frame);
-                arguments_.pointer(kept(&size, sizeof(size)));
+                arguments_.pointer(retained(&size, sizeof(size)));
                 return;
             }
             case Argument::kScalar: {
@@ -221,17 +221,17 @@ class Call : public ReadyCall {
                 scalar.stype = static_cast<diopiDtype_t>(frame.number<std::int32_t>());
                 const auto bits = frame.number<std::int64_t>();
                 std::memcpy(&scalar.ival, &bits, sizeof(bits));
-                arguments_.pointer(kept(&scalar, sizeof(scalar)));
+                arguments_.pointer(retained(&scalar, sizeof(scalar)));
                 return;
             }
             case Argument::kText: {
                 const std::string text = frame.text();
-                arguments_.pointer(kept(text.c_str(), text.size() + 1));
+                arguments_.pointer(retained(text.c_str(), text.size() + 1));
                 return;
             }
             case Argument::kSlot: {
                 const std::string content = frame.text();
-                slots_.push_back({kept(content.data(), content.size()), content.size()});
+                slots_.push_back({retained(content.data(), content.size()), content.size()});
                 arguments_.pointer(slots_.back().memory);
                 return;
             }
@@ -246,8 +246,8 @@ class Call : public ReadyCall {
     }
 
     diopiSize_t read_size(Reader& frame) {
-        kept_.push_back(frame.numbers<std::int64_t>());
-        return size_of(kept_.back());
+        retained_.push_back(frame.numbers<std::int64_t>());
+        return size_of(retained_.back());
     }
 
     const void* handles_of(const std::vector<std::int32_t>& indices) {
@@ -262,11 +262,11 @@ class Call : public ReadyCall {
 
     /// Memory that lives as long as the call, zero at first, aligned as any number is.
     void* room(std::size_t bytes) {
-        kept_.emplace_back((bytes + sizeof(std::int64_t) - 1) / sizeof(std::int64_t));
-        return kept_.back().data();
+        retained_.emplace_back((bytes + sizeof(std::int64_t) - 1) / sizeof(std::int64_t));
+        return retained_.back().data();
     }
 
-    void* kept(const void* from, std::size_t bytes) {
+    void* retained(const void* from, std::size_t bytes) {
         void* const memory = room(bytes);
         if (bytes > 0) {
             std::memcpy(memory, from, bytes);
@@ -330,7 +330,7 @@ class Call : public ReadyCall {
     Storages storages_;
     std::vector<diopiTensorHandle_t> tensors_;
     std::vector<diopiGeneratorHandle_t> generators_;
-    std::vector<std::vector<std::int64_t>> kept_;
+    std::vector<std::vector<std::int64_t>> retained_;
     std::vector<Written> slots_;    // by bytes
     std::vector<Written> fetched_;  // by handles
     Arguments arguments_;

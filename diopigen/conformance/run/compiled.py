@@ -4,12 +4,14 @@ digest."""
 from __future__ import annotations
 
 import atexit
+import contextlib
+import fcntl
 import hashlib
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,9 +56,24 @@ def compiled(recipe: Recipe) -> Path:
     built = (cache.folder() or _folder_of_this_process()) / f"{stem}-{digest}" / recipe.name
     if built.is_file():
         return built
-    print(f"{recipe.reason}: building {recipe.product}, once", file=sys.stderr)
     built.parent.mkdir(parents=True, exist_ok=True)
-    # Renamed when whole: another process may build the same.
+    with _alone(built.parent):
+        if not built.is_file():  # else another process has built it meanwhile
+            _build(recipe, words, built)
+    return built
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Makes other processes that build in the folder wait: workers that start together need the same program."""
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _build(recipe: Recipe, words: Sequence[str], built: Path) -> None:
+    print(f"{recipe.reason}: building {recipe.product}, once", file=sys.stderr)
+    # Renamed when whole: a build can be interrupted.
     with tempfile.TemporaryDirectory(dir=built.parent) as name:
         folder = Path(name)
         for path, content in recipe.written.items():
@@ -79,7 +96,6 @@ def compiled(recipe: Recipe) -> Path:
         # Objects before the libraries that they need.
         compile_or_fail([*words, *map(str, objects), *link], recipe.code, recipe.product)
         (folder / recipe.name).replace(built)
-    return built
 
 
 def _folder_of_this_process() -> Path:

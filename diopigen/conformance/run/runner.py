@@ -15,7 +15,6 @@ from diopigen.conformance.run.caller import Caller
 from diopigen.conformance.run.cards import WorkerPlan, suspects
 from diopigen.conformance.run.case_workers import CaseWorkers, Progress
 from diopigen.conformance.run.execution import DEFAULT, Execution
-from diopigen.conformance.run.executor import executor_program
 from diopigen.conformance.run.processes import Processes
 from diopigen.conformance.run.recorder import Recorder
 from diopigen.conformance.run.worker import Setup
@@ -87,8 +86,6 @@ def run(
     for case in cases:
         if is_skipped(case):
             recorder.add(CaseResult(case, "excepted", 0.0))
-    if not execution.executor and (caller is None or execution.is_confined):
-        executor_program()  # once: workers that start together would each compile it
     session = CaseWorkers(setup, None, processes, fleet.plan)
 
     def note(done: int, total: int, result: CaseResult) -> None:

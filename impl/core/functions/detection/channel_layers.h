@@ -4,6 +4,8 @@
 #ifndef DIOPI_CORE_FUNCTIONS_DETECTION_CHANNEL_LAYERS_H_
 #define DIOPI_CORE_FUNCTIONS_DETECTION_CHANNEL_LAYERS_H_
 
+#include <algorithm>
+
 #include "detection.h"
 #include "detection/numbers.h"
 #include "diopi_core/dense.h"
@@ -14,53 +16,76 @@ namespace diopigen::core {
 
 // ---- Bias and activation. ----
 
-enum class SlopeKind { kIdentity, kLeaky, kLeakyOfResult, kZero };
-
+// A row is a channel of an image: a factor for elements of positive sign, one for the others, and one for all. Computes
+// in double.
+template <typename T>
 struct BiasLeakyRelu {
-    double* to;
-    const double* from;
-    const double* bias;   // of each channel; null for none
-    const double* refer;  // null for zeros
+    T* to;
+    const T* from;
+    const T* bias;   // of each channel; null for none
+    const T* signs;  // null for those of the sums with the bias
     int64_t channels;
     int64_t inner;
-    SlopeKind slope;
-    double alpha;
+    double of_positive;
+    double of_other;
     double scale;
 
-    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const double x = from[at] + (bias == nullptr ? 0 : bias[at / inner % channels]);
-        double y = x;
-        if (slope == SlopeKind::kZero) {
-            y = 0;
-        } else if (slope != SlopeKind::kIdentity) {
-            const double sign = slope == SlopeKind::kLeaky ? x : refer == nullptr ? 0 : refer[at];
-            y = sign > 0 ? x : x * alpha;
+    struct Row {
+        T* to;
+        const T* from;
+        const T* signs;
+        double bias;
+        double of_positive;
+        double of_other;
+        double scale;
+
+        DIOPI_HOST_DEVICE void operator()(int64_t i) const {
+            const double x = static_cast<double>(from[i]) + bias;
+            const double sign = signs == nullptr ? x : static_cast<double>(signs[i]);
+            to[i] = static_cast<T>(x * (sign > 0 ? of_positive : of_other) * scale);
         }
-        to[at] = y * scale;
+    };
+
+    DIOPI_HOST_DEVICE Row row(int64_t k) const {
+        const int64_t first = k * inner;
+        return {to + first,
+                from + first,
+                signs == nullptr ? nullptr : signs + first,
+                bias == nullptr ? 0 : static_cast<double>(bias[k % channels]),
+                of_positive,
+                of_other,
+                scale};
     }
 };
 
 template <typename Each>
 void bias_leaky_relu(const Each& each, const entry::FusedBiasLeakyreluMmcvArgs& args) {
     constexpr int64_t kLeaky = 3;
+    constexpr int64_t kSecondDerivative = 2;
     const Tensor out = new_tensor(args.ctx, "out", shape_of(args.input), args.input.dtype, args.input);
-    const DimSplit split = split_at(shape_of(args.input), 1);
-    SlopeKind slope = args.act == kLeaky ? SlopeKind::kLeaky : SlopeKind::kIdentity;
-    if (args.grad == 2) {
-        slope = SlopeKind::kZero;
-    } else if (args.grad == 1 && args.act == kLeaky) {
-        slope = SlopeKind::kLeakyOfResult;
-    }
-    const Input<double> from(args.input);
-    const Input<double> bias(args.bias);
-    const Input<double> refer(args.refer);
-    const Output<double> to(out);
-    each(out.numel, 4,
-         BiasLeakyRelu{to.data(), from.data(), args.bias.numel == 0 ? nullptr : bias.data(),
-                       args.refer.numel == 0 ? nullptr : refer.data(), split.size, split.inner, slope, args.alpha,
-                       args.scale});
-    to.store();
     *args.out = out.handle;
+    if (args.grad == kSecondDerivative) {
+        fill(out, Number::of(0.0 * args.scale));
+        return;
+    }
+    const DimSplit split = split_at(shape_of(args.input), 1);
+    const double of_other = args.act == kLeaky ? args.alpha : 1;
+    // The derivative has the signs of results, which are zeros where they are not given.
+    const bool has_signs = args.grad == 1 && args.refer.numel != 0;
+    const double of_positive = args.grad == 1 && !has_signs ? of_other : 1;
+    dispatch_compute<kFloating>(args.input.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> from(args.input);
+        const Input<T> bias(args.bias);
+        const Input<T> refer(args.refer);
+        const Output<T> to(out);
+        const T* const shift = args.bias.numel == 0 ? nullptr : bias.data();
+        const T* const signs = has_signs ? refer.data() : nullptr;
+        each.rows(out.numel / std::max<int64_t>(split.inner, 1), split.inner, 4,
+                  BiasLeakyRelu<T>{to.data(), from.data(), shift, signs, split.size, split.inner, of_positive, of_other,
+                                   args.scale});
+        to.store();
+    });
 }
 
 // ---- Synchronized batch normalization: elements [samples, channels, inner]. ----

@@ -41,6 +41,7 @@ struct DeformSizes {
     DIOPI_HOST_DEVICE int64_t elements() const { return vertical.size * horizontal.size; }
     DIOPI_HOST_DEVICE int64_t positions() const { return vertical.outputs * horizontal.outputs; }
     DIOPI_HOST_DEVICE int64_t per_group() const { return channels / groups; }
+    DIOPI_HOST_DEVICE int64_t of_deform_group() const { return channels / deform_groups; }
     DIOPI_HOST_DEVICE int64_t plane() const { return map.height * map.width; }
     DIOPI_HOST_DEVICE int64_t columns() const { return channels * elements() * positions(); }
     // Displacements of an image; half as many masks.
@@ -68,25 +69,43 @@ struct Displaced {
     }
     // The row of a channel and element.
     DIOPI_HOST_DEVICE int64_t row(int64_t channel, int64_t k) const {
-        return channel / (sizes.channels / sizes.deform_groups) * sizes.elements() + k;
+        return channel / sizes.of_deform_group() * sizes.elements() + k;
     }
 };
 
-// An owner for each element of the columns.
+// An owner for each row and position: of the elements of all channels there.
 template <typename T>
 struct ReadColumns {
     T* columns;
     const double* image;
     Displaced by;
 
-    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const int64_t p = at % by.sizes.positions();
-        const int64_t k = at / by.sizes.positions() % by.sizes.elements();
-        const int64_t channel = at / (by.sizes.positions() * by.sizes.elements());
-        const int64_t row = by.row(channel, k);
-        columns[at] = static_cast<T>(by.factor(row, p) * by.around(row, p).value(image + channel * by.sizes.plane()));
-    }
+    struct Row {
+        const ReadColumns& of;
+        int64_t number;
+
+        DIOPI_HOST_DEVICE void operator()(int64_t p) const {
+            const DeformSizes& sizes = of.by.sizes;
+            const int64_t first = number / sizes.elements() * sizes.of_deform_group();
+            const int64_t k = number % sizes.elements();
+            const double factor = of.by.factor(number, p);
+            const Around around = of.by.around(number, p);
+            for (int64_t channel = first; channel < first + sizes.of_deform_group(); ++channel) {
+                of.columns[(channel * sizes.elements() + k) * sizes.positions() + p] =
+                    static_cast<T>(factor * around.value(of.image + channel * sizes.plane()));
+            }
+        }
+    };
+
+    DIOPI_HOST_DEVICE Row row(int64_t k) const { return {*this, k}; }
 };
+
+// The columns of one image.
+template <typename T, typename Each>
+void read_columns(const Each& each, const Tensor& columns, const double* image, const Displaced& by) {
+    each.rows(by.sizes.deform_groups * by.sizes.elements(), by.sizes.positions(), 16 * by.sizes.of_deform_group(),
+              ReadColumns<T>{columns.elements<T>(), image, by});
+}
 
 // An owner for each response, [images, filters, positions].
 template <typename T>
@@ -130,7 +149,7 @@ struct DisplacementGradients {
         const int64_t p = at % by.sizes.positions();
         const int64_t row = at / by.sizes.positions();
         const int64_t k = row % by.sizes.elements();
-        const int64_t of_group = by.sizes.channels / by.sizes.deform_groups;
+        const int64_t of_group = by.sizes.of_deform_group();
         const int64_t first = row / by.sizes.elements() * of_group;
         const Around around = by.around(row, p);
         double down = 0;
@@ -239,8 +258,7 @@ void deform_forward(const Each& each, const Tensor& output, const Tensor& weight
     const View by_filter = matrices.filters(filters.tensor());
     const View by_column = matrices.columns(columns.tensor());
     for (int64_t n = 0; n < sizes.images; ++n) {
-        each(sizes.columns(), 16,
-             ReadColumns<T>{columns.tensor().elements<T>(), operands.image(n), operands.displaced(n)});
+        read_columns<T>(each, columns.tensor(), operands.image(n), operands.displaced(n));
         const View of_image = matrices.of_image(responses.tensor(), n);
         multiply_tensors(of_image.tensor(), by_filter.tensor(), by_column.tensor());
     }
@@ -295,8 +313,7 @@ void deform_backward_filters(const Each& each, const Tensor& grad_weight, const 
     const View by_filter = matrices.filters(of_weight.tensor());
     const View by_column = transposed(matrices.columns(columns.tensor()));
     for (int64_t n = 0; n < sizes.images; ++n) {
-        each(sizes.columns(), 16,
-             ReadColumns<T>{columns.tensor().elements<T>(), operands.image(n), operands.displaced(n)});
+        read_columns<T>(each, columns.tensor(), operands.image(n), operands.displaced(n));
         const View of_image = matrices.of_image(gradient.tensor(), n);
         multiply_tensors(by_filter.tensor(), of_image.tensor(), by_column.tensor(), Number::of(scale), Number::of(1),
                          by_filter.tensor());

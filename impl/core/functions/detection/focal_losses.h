@@ -37,38 +37,51 @@ struct Weighted {
     DIOPI_HOST_DEVICE double factor(int64_t sample) const {
         return weight == nullptr ? 1 : weight[target[sample].value];
     }
-    // Of an element [samples, classes].
-    DIOPI_HOST_DEVICE bool is_class(int64_t at) const { return target[at / classes].value == at % classes; }
-    // What is to be large: the number of the class of a sample, and those of the others below 0.
-    DIOPI_HOST_DEVICE double signed_number(const double* from, int64_t at) const {
-        return is_class(at) ? from[at] : -from[at];
-    }
 };
 
-// An owner for each sample and class, [samples, classes].
-struct SigmoidFocalLoss {
+// Rows of scores by sample: those of the class of the sample, and the others by the sign of what is to be large.
+template <typename Value>
+struct SigmoidFocal {
     double* to;
     const double* from;
     Weighted by;
 
-    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const double x = by.signed_number(from, at);
-        const double loss = -numeric::pow(logistic(-x), by.gamma) * bounded_log_logistic(x);
-        to[at] = (by.is_class(at) ? by.alpha : 1 - by.alpha) * loss * by.factor(at / by.classes);
+    struct Row {
+        double* to;
+        const double* from;
+        int64_t label;
+        double of_label;
+        double of_others;
+        double gamma;
+
+        DIOPI_HOST_DEVICE void operator()(int64_t i) const {
+            const double x = i == label ? from[i] : -from[i];
+            to[i] = (i == label ? of_label : of_others) * Value::of(x, gamma);
+        }
+    };
+
+    DIOPI_HOST_DEVICE Row row(int64_t sample) const {
+        const int64_t first = sample * by.classes;
+        const double factor = by.factor(sample);
+        return {
+            to + first, from + first, by.target[sample].value, by.alpha * factor, Value::of_others(by.alpha) * factor,
+            by.gamma};
     }
 };
 
-struct SigmoidFocalSlope {
-    double* to;
-    const double* from;
-    Weighted by;
+struct FocalLoss {
+    DIOPI_HOST_DEVICE static double of(double x, double gamma) {
+        return -vector_math::pow(logistic(-x), gamma) * bounded_log_logistic(x);
+    }
+    DIOPI_HOST_DEVICE static double of_others(double alpha) { return 1 - alpha; }
+};
 
-    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const double x = by.signed_number(from, at);
+struct FocalSlope {
+    DIOPI_HOST_DEVICE static double of(double x, double gamma) {
         const double miss = logistic(-x);
-        const double slope = -numeric::pow(miss, by.gamma) * (miss - by.gamma * logistic(x) * bounded_log_logistic(x));
-        to[at] = (by.is_class(at) ? by.alpha : by.alpha - 1) * slope * by.factor(at / by.classes);
+        return -vector_math::pow(miss, gamma) * (miss - gamma * logistic(x) * bounded_log_logistic(x));
     }
+    DIOPI_HOST_DEVICE static double of_others(double alpha) { return alpha - 1; }
 };
 
 // An owner for each sample.
@@ -84,7 +97,7 @@ struct SoftmaxFocalLoss {
             return;
         }
         const double p = from[sample * by.classes + label];
-        to[sample] = -by.alpha * numeric::pow(1 - p, by.gamma) * bounded_log(p) * by.factor(sample);
+        to[sample] = -by.alpha * vector_math::pow(1 - p, by.gamma) * bounded_log(p) * by.factor(sample);
     }
 };
 
@@ -102,9 +115,9 @@ struct SoftmaxFocalSlope {
             return;
         }
         const double p = from[sample * by.classes + label];
-        double slope = -numeric::pow(1 - p, by.gamma);
+        double slope = -vector_math::pow(1 - p, by.gamma);
         if (by.gamma != 0 && p < 1) {  // at p = 1 the logarithm is 0, whatever the power
-            slope += by.gamma * numeric::pow(1 - p, by.gamma - 1) * p * bounded_log(p);
+            slope += by.gamma * vector_math::pow(1 - p, by.gamma - 1) * p * bounded_log(p);
         }
         const double share = (at % by.classes == label ? 1.0 : 0.0) - from[at];
         to[at] = by.alpha * slope * share * by.factor(sample);
@@ -112,8 +125,8 @@ struct SoftmaxFocalSlope {
 };
 
 // Losses or slopes of scores [samples, classes]. A class is in [least, end).
-template <typename Body, typename Each>
-void focal(const Each& each, const Tensor& out, const Tensor& scores, const Tensor& target, const Tensor& weight,
+template <typename Body, typename Launch>
+void focal(const Launch& launch, const Tensor& out, const Tensor& scores, const Tensor& target, const Tensor& weight,
            int64_t least, int64_t end, float gamma, float alpha) {
     require_apart(out, {&scores, &target, &weight});
     const Input<Int64> labels(target);
@@ -121,9 +134,8 @@ void focal(const Each& each, const Tensor& out, const Tensor& scores, const Tens
     const Input<double> from(scores);
     const Input<double> factors(weight);
     const Output<double> to(out);
-    each(out.numel, 64,
-         Body{to.data(), from.data(),
-              Weighted{labels.data(), weight.numel == 0 ? nullptr : factors.data(), scores.shape[1], gamma, alpha}});
+    launch(Body{to.data(), from.data(),
+                Weighted{labels.data(), weight.numel == 0 ? nullptr : factors.data(), scores.shape[1], gamma, alpha}});
     to.store();
 }
 
@@ -131,12 +143,14 @@ void focal(const Each& each, const Tensor& out, const Tensor& scores, const Tens
 template <typename Body, typename Args, typename Each>
 void sigmoid_focal(const Each& each, const Tensor& out, const Args& args) {
     const int64_t end = args.input.shape[1] + (args.weight.numel == 0 ? 1 : 0);
-    focal<Body>(each, out, args.input, args.target, args.weight, 0, end, args.gamma, args.alpha);
+    const auto by_row = [&](const Body& body) { each.rows(args.input.shape[0], args.input.shape[1], 64, body); };
+    focal<Body>(by_row, out, args.input, args.target, args.weight, 0, end, args.gamma, args.alpha);
 }
 
 template <typename Body, typename Args, typename Each>
 void softmax_focal(const Each& each, const Tensor& out, const Args& args) {
-    focal<Body>(each, out, args.softmax, args.target, args.weight, std::numeric_limits<int64_t>::min(),
+    const auto by_result = [&](const Body& body) { each(out.numel, 64, body); };
+    focal<Body>(by_result, out, args.softmax, args.target, args.weight, std::numeric_limits<int64_t>::min(),
                 args.softmax.shape[1], args.gamma, args.alpha);
 }
 

@@ -24,9 +24,16 @@ struct PickPoints {
     int64_t points;
     int64_t picks;
 
-    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const int64_t row = at / picks;
-        to[at] = from[row * points + indices[row / channels * picks + at % picks].value];
+    struct Row {
+        W* to;
+        const W* from;
+        const Int64* indices;
+
+        DIOPI_HOST_DEVICE void operator()(int64_t i) const { to[i] = from[indices[i].value]; }
+    };
+
+    DIOPI_HOST_DEVICE Row row(int64_t k) const {
+        return {to + k * picks, from + k * points, indices + k / channels * picks};
     }
 };
 

@@ -62,8 +62,8 @@ void pick_points(const Each& each, const Tensor& out, const Tensor& points, cons
         using W = decltype(sample);
         const RawInput from(points);
         const RawOutput to(out);
-        each(out.numel, 1,
-             PickPoints<W>{to.as<W>(), from.as<W>(), indices.data(), points.shape[1], points.shape[2], picks});
+        each.rows(points.shape[0] * points.shape[1], picks, 1,
+                  PickPoints<W>{to.as<W>(), from.as<W>(), indices.data(), points.shape[1], points.shape[2], picks});
         to.store();
     });
 }

@@ -3,10 +3,13 @@
 #ifndef DIOPI_CORE_FUNCTIONS_DETECTION_SPARSE_CONVOLUTION_H_
 #define DIOPI_CORE_FUNCTIONS_DETECTION_SPARSE_CONVOLUTION_H_
 
+#include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "detection.h"
 #include "detection/numbers.h"
+#include "diopi_core/clones.h"
 #include "diopi_core/kernel_checks.h"
 
 namespace diopigen::core {
@@ -133,21 +136,21 @@ void pool_rows_backward(const Each& each, const entry::IndiceMaxpoolBackwardMmcv
 
 // ---- Convolution: filters [positions, input channels, output channels]. ----
 
-// As rows of some channels see them that are written, from rows of others that are read.
+// Filters from channels of the rows that are read to those of the rows that are written.
 struct SparseFilters {
-    const double* filters;
+    const double* filters;  // [positions, read, written]
     int64_t read;
     int64_t written;
-    int64_t read_stride;
-    int64_t written_stride;
 
-    DIOPI_HOST_DEVICE double at(int64_t position, int64_t channel_read, int64_t channel_written) const {
-        return filters[position * read * written + channel_read * read_stride + channel_written * written_stride];
+    DIOPI_HOST_DEVICE const double* from(int64_t position, int64_t channel_read) const {
+        return filters + (position * read + channel_read) * written;
     }
 };
 
-// An owner for each element of the rows that are written.
+// An owner for each block of elements of the rows that are written.
 struct ConvolveRows {
+    static constexpr int64_t kBlock = 16;
+
     double* to;
     const double* from;
     const double* bias;  // null for none
@@ -155,18 +158,46 @@ struct ConvolveRows {
     PairsOf pairs_of;    // the rows that are written
     bool reads_outputs;  // and of each pair the row of the result is read, not that of the features
 
-    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const int64_t row = at / filters.written;
-        const int64_t channel = at % filters.written;
-        double sum = bias == nullptr ? 0 : bias[channel];
-        for (int64_t i = pairs_of.first[row]; i < pairs_of.first[row + 1]; ++i) {
-            const Pair& pair = pairs_of.pairs[i];
-            const int64_t other = reads_outputs ? pair.output : pair.input;
-            for (int64_t k = 0; k < filters.read; ++k) {
-                sum += from[other * filters.read + k] * filters.at(pair.position, k, channel);
+    DIOPI_HOST_DEVICE int64_t blocks() const { return (filters.written + kBlock - 1) / kBlock; }
+
+    struct Row {
+        const ConvolveRows& of;
+        int64_t number;
+
+        DIOPI_HOST_DEVICE void operator()(int64_t block) const {
+            const int64_t begin = block * kBlock;
+            if (begin + kBlock <= of.filters.written) {
+                of.write<kBlock>(number, begin);
+                return;
+            }
+            for (int64_t channel = begin; channel < of.filters.written; ++channel) {
+                of.write<1>(number, channel);
             }
         }
-        to[at] = sum;
+    };
+
+    DIOPI_HOST_DEVICE Row row(int64_t k) const { return {*this, k}; }
+
+    template <int64_t kCount>
+    DIOPI_HOST_DEVICE void write(int64_t row, int64_t begin) const {
+        double sums[kCount];
+        for (int64_t c = 0; c < kCount; ++c) {
+            sums[c] = bias == nullptr ? 0 : bias[begin + c];
+        }
+        for (int64_t i = pairs_of.first[row]; i < pairs_of.first[row + 1]; ++i) {
+            const Pair& pair = pairs_of.pairs[i];
+            const double* const read = from + (reads_outputs ? pair.output : pair.input) * filters.read;
+            for (int64_t k = 0; k < filters.read; ++k) {
+                const double* const factors = filters.from(pair.position, k) + begin;
+                DIOPI_CPU_ROLLED
+                for (int64_t c = 0; c < kCount; ++c) {
+                    sums[c] += read[k] * factors[c];
+                }
+            }
+        }
+        for (int64_t c = 0; c < kCount; ++c) {
+            to[row * filters.written + begin + c] = sums[c];
+        }
     }
 };
 
@@ -204,13 +235,9 @@ void convolve_rows(const Each& each, const Args& args, const Tensor& bias) {
     const Input<double> filters(args.filters);
     const Input<double> summands(bias);
     const Output<double> to(out);
-    each(out.numel, inputs * pairs.per_owner(args.numActOut),
-         ConvolveRows{to.data(),
-                      from.data(),
-                      summands.data(),
-                      {filters.data(), inputs, outputs, outputs, 1},
-                      pairs.by_output(),
-                      false});
+    const SparseFilters by_column{filters.data(), inputs, outputs};
+    const ConvolveRows body{to.data(), from.data(), summands.data(), by_column, pairs.by_output(), false};
+    each.rows(args.numActOut, body.blocks(), ConvolveRows::kBlock * inputs * pairs.per_owner(args.numActOut), body);
     to.store();
     *args.out = out.handle;
 }
@@ -224,20 +251,20 @@ void convolve_rows_backward(const Each& each, const entry::IndiceConvBackwardMmc
         new_tensor(args.ctx, "outlist", shape_of(args.features), args.features.dtype, args.features);
     const Tensor of_filters =
         new_tensor(args.ctx, "outlist", shape_of(args.filters), args.features.dtype, args.features);
+    std::vector<int64_t> dims(static_cast<size_t>(args.filters.rank));
+    std::iota(dims.begin(), dims.end(), 0);
+    std::iter_swap(dims.end() - 1, dims.end() - 2);
+    const View transposed = permuted(args.filters, dims);
     const Input<double> from(args.features);
-    const Input<double> weights(args.filters);
+    const Input<double> weights(transposed.tensor());
     const Input<double> gradient(args.outGrad);
     const int64_t inputs = args.features.shape[1];
     const int64_t outputs = args.outGrad.shape[1];
     const Output<double> to_features(of_features);
     const Output<double> to_filters(of_filters);
-    each(of_features.numel, outputs * pairs.per_owner(rows),
-         ConvolveRows{to_features.data(),
-                      gradient.data(),
-                      nullptr,
-                      {weights.data(), outputs, inputs, 1, outputs},
-                      pairs.by_input(),
-                      true});
+    const SparseFilters by_row{weights.data(), outputs, inputs};
+    const ConvolveRows body{to_features.data(), gradient.data(), nullptr, by_row, pairs.by_input(), true};
+    each.rows(rows, body.blocks(), ConvolveRows::kBlock * outputs * pairs.per_owner(rows), body);
     each(of_filters.numel, pairs.per_owner(args.indiceNum.numel),
          SparseFilterGradient{to_filters.data(), from.data(), gradient.data(), inputs, outputs, pairs.by_position()});
     to_features.store();

@@ -8,11 +8,11 @@ namespace diopigen {
 using namespace core;
 
 void entry::sigmoid_focal_loss_mmcv(const SigmoidFocalLossMmcvArgs& args) {
-    sigmoid_focal<SigmoidFocalLoss>(Each(), args.output, args);
+    sigmoid_focal<SigmoidFocal<FocalLoss>>(Each(), args.output, args);
 }
 
 void entry::sigmoid_focal_loss_backward_mmcv(const SigmoidFocalLossBackwardMmcvArgs& args) {
-    sigmoid_focal<SigmoidFocalSlope>(Each(), args.grad_input, args);
+    sigmoid_focal<SigmoidFocal<FocalSlope>>(Each(), args.grad_input, args);
 }
 
 void entry::softmax_focal_loss_mmcv(const SoftmaxFocalLossMmcvArgs& args) {

@@ -4,10 +4,31 @@
 #include <vector>
 
 #include "diopi_core/arguments.h"
+#include "diopi_core/clones.h"
 #include "serving.h"
 
 using namespace diopigen::core;
 using namespace diopigen::core::serving;
+
+namespace {
+
+// Elements of a row, `stride` apart: their sums with the bias, which may be null, are scaled.
+template <typename T>
+DIOPI_CPU_CLONES void scale_row(T* row, int64_t stride, int64_t count, const float* bias, double factor) {
+    if (bias == nullptr) {
+        DIOPI_CPU_INDEPENDENT
+        for (int64_t i = 0; i < count; ++i) {
+            row[i * stride] = cast<T>(cast<double>(row[i * stride]) * factor);
+        }
+        return;
+    }
+    DIOPI_CPU_INDEPENDENT
+    for (int64_t i = 0; i < count; ++i) {
+        row[i * stride] = cast<T>((cast<double>(row[i * stride]) + static_cast<double>(bias[i])) * factor);
+    }
+}
+
+}  // namespace
 
 void diopigen::entry::batch_apply_repetition_penalty_inp(const BatchApplyRepetitionPenaltyInpArgs& args) {
     if (args.penalty_type == kNoPenalty) {
@@ -52,10 +73,7 @@ void diopigen::entry::batch_apply_temperature_penalty_inp(const BatchApplyTemper
             for (int64_t b = begin; b < end; ++b) {
                 T* row = logits.elements<T>() + b * logits.strides[0];
                 const double divisor = static_cast<double>(temperatures[b]) + kLeastTemperature;
-                for (int64_t i = 0; i < args.vocab_size; ++i) {
-                    T& logit = row[i * logits.strides[1]];
-                    logit = cast<T>((cast<double>(logit) + (bias ? static_cast<double>(bias[i]) : 0.0)) / divisor);
-                }
+                scale_row(row, logits.strides[1], args.vocab_size, bias.data(), 1 / divisor);
                 for (int64_t i = args.vocab_size; i < args.vocab_size_padd; ++i) {
                     row[i * logits.strides[1]] = lowest_finite<T>();
                 }

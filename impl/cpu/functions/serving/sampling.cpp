@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "diopi_core/arguments.h"
+#include "diopi_core/clones.h"
+#include "diopi_core/vector_math.h"
+#include "diopi_cpu/rows.h"
 #include "random/sample.h"
 #include "serving.h"
 #include "serving/runtime_args.h"
@@ -21,6 +24,15 @@ namespace {
 
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 
+DIOPI_CPU_CLONES float largest_of(const float* scores, int64_t count) {
+    return diopigen::cpu::row_maximum(scores, count);
+}
+
+DIOPI_CPU_CLONES double sum_of_weights(const float* scores, int64_t count, double largest) {
+    return diopigen::cpu::row_sum(
+        count, [=](int64_t i) { return vector_math::exp(static_cast<double>(scores[i]) - largest); });
+}
+
 // The tokens of one sequence in the order of candidates, sorted as far as they are asked for. NaN counts as -inf.
 class Ranked {
   public:
@@ -29,7 +41,7 @@ class Ranked {
             score = std::isnan(score) ? -std::numeric_limits<float>::infinity() : score;
         }
         std::iota(tokens_.begin(), tokens_.end(), 0);
-        largest_ = scores_.empty() ? kNone : static_cast<double>(*std::max_element(scores_.begin(), scores_.end()));
+        largest_ = scores_.empty() ? kNone : static_cast<double>(largest_of(scores_.data(), this->count()));
     }
     int64_t count() const { return static_cast<int64_t>(tokens_.size()); }
     void sort(int64_t count) {
@@ -57,11 +69,10 @@ class Ranked {
         return own == largest_ ? 0 : own - largest_;
     }
     double total() const {
-        double sum = 0;
-        for (int64_t token = 0; token < count(); ++token) {
-            sum += weight(token);
+        if (std::isinf(largest_)) {
+            return static_cast<double>(std::count(scores_.begin(), scores_.end(), static_cast<float>(largest_)));
         }
-        return sum;
+        return sum_of_weights(scores_.data(), count(), largest_);
     }
 
   private:
@@ -73,7 +84,7 @@ class Ranked {
 
 struct Choice {
     int64_t token = 0;
-    double log_probability = 0;  // by the softmax over the vocabulary
+    double log_probability = 0;  // by the softmax over the vocabulary, where it is asked for
     double log_among = 0;        // among the candidates
 };
 
@@ -99,7 +110,7 @@ int64_t first_above(Ranked& ranked, int64_t most, double target) {
     return last;
 }
 
-Choice choose_top_k(Ranked& ranked, int64_t top_k, double mass, double number) {
+Choice choose_top_k(Ranked& ranked, int64_t top_k, double mass, double number, bool asks_for_probability) {
     const int64_t most = std::min(top_k, ranked.count());
     ranked.sort(most);
     double sum = 0;
@@ -108,7 +119,8 @@ Choice choose_top_k(Ranked& ranked, int64_t top_k, double mass, double number) {
     }
     const int64_t token = ranked.token(first_above(ranked, most, number * mass * sum));
     const double distance = ranked.distance(token);
-    return {token, distance - std::log(ranked.total()), distance - std::log(sum)};
+    const double total = asks_for_probability ? ranked.total() : 1;
+    return {token, distance - std::log(total), distance - std::log(sum)};
 }
 
 Choice choose_top_p(Ranked& ranked, double mass, double number) {
@@ -200,7 +212,8 @@ void diopigen::entry::top_k_sampling(const TopKSamplingArgs& args) {
     require_of_sampled(args, "C2: runtime_top_p is at least 0 and at most 1 where skip_decode is not set",
                        [&](int64_t b) { return masses[b] >= 0 && masses[b] <= 1; });
     sample(args, [&](Ranked& ranked, int64_t b, double number) {
-        return choose_top_k(ranked, top_ks[b].value, static_cast<double>(masses[b]), number);
+        return choose_top_k(ranked, top_ks[b].value, static_cast<double>(masses[b]), number,
+                            !args.cum_log_probs.is_null());
     });
 }
 

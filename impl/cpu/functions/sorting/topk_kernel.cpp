@@ -21,6 +21,9 @@ class Selection {
 
     // Elements [begin, end) of a row. What is shown first comes first.
     void show(const T* row, int64_t begin, int64_t end) {
+        if (!is_bounded_ && limit_ <= kFew && end - begin >= kSample / 4) {
+            find_bound(row + begin, std::min(end - begin, kSample));
+        }
         Key keys[kBlock];
         for (int64_t i = begin; i < end; i += kBlock) {
             const int64_t count = std::min(kBlock, end - i);
@@ -28,10 +31,7 @@ class Selection {
             if (make_keys(packer_, keys, row + i, count) >= bound_ && is_bounded_) {
                 continue;
             }
-            for (int64_t k = 0; k < count; ++k) {
-                candidates_[count_] = Packer::join(keys[k], i + k);
-                count_ += !is_bounded_ || keys[k] < bound_ ? 1 : 0;
-            }
+            add(keys, i, count);
             if (count_ >= 2 * limit_) {
                 shrink();
             }
@@ -55,6 +55,52 @@ class Selection {
 
   private:
     static constexpr int64_t kBlock = 256;
+    static constexpr int64_t kLanes = 64;
+    static constexpr int64_t kFew = kLanes / 4;
+    static constexpr int64_t kSample = 4096;
+
+    // Adds what is within the bound: few elements where they are few in all, else so many that no processor foresees
+    // them.
+    void add(const Key* keys, int64_t first, int64_t count) {
+        for (int64_t k = 0; is_selective() && k < count; ++k) {
+            if (keys[k] < bound_) {
+                candidates_[count_] = Packer::join(keys[k], first + k);
+                ++count_;
+            }
+        }
+        for (int64_t k = 0; !is_selective() && k < count; ++k) {
+            candidates_[count_] = Packer::join(keys[k], first + k);
+            count_ += !is_bounded_ || keys[k] < bound_ ? 1 : 0;
+        }
+    }
+    bool is_selective() const { return is_bounded_ && limit_ <= kFew; }
+
+    // Bounds by the first elements of a row: those that are the least of their lanes are elements as well, so that
+    // `limit` elements are no larger than the `limit`th of them.
+    void find_bound(const T* elements, int64_t count) {
+        Key least[kLanes];
+        make_least(packer_, least, elements, count);
+        if (limit_ > 1) {
+            std::nth_element(least, least + limit_ - 1, least + kLanes);
+        }
+        const Key last = limit_ > 1 ? least[limit_ - 1] : *std::min_element(least, least + kLanes);
+        if (last != ~Key{0}) {
+            bound_ = static_cast<Key>(last + 1);
+            is_bounded_ = true;
+        }
+    }
+
+    // The least key of each lane.
+    DIOPI_CPU_CLONES static void make_least(Packer packed, Key* least, const T* elements, int64_t count) {
+        Key lanes[kLanes];
+        std::fill(lanes, lanes + kLanes, ~Key{0});
+        for (int64_t i = 0; i + kLanes <= count; i += kLanes) {
+            for (int64_t lane = 0; lane < kLanes; ++lane) {
+                lanes[lane] = std::min(lanes[lane], packed.key(elements[i + lane]));
+            }
+        }
+        std::copy(lanes, lanes + kLanes, least);
+    }
 
     // The keys of some elements; gives the least.
     DIOPI_CPU_CLONES static Key make_keys(Packer packed, Key* keys, const T* elements, int64_t count) {
