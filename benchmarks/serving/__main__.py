@@ -131,8 +131,9 @@ def main() -> None:
     names = ("droplet/clean/libtorch_droplet.so", "droplet/clean/libdiopi_impl.so", "libdiopi_impl.so")
     backend = given() or Backend(*(built / name for name in names))
     quiet = {"VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "0"}
-    os.environ.update({**backend.environment(), **quiet, "VLLM_LOGGING_LEVEL": "ERROR"})
-    import tiny_models  # with torch, which loads the backend
+    package = {"PYTHONPATH": str(Path(sys.prefix) / "droplet")}  # tools/install_serving.py
+    os.environ.update({**backend.environment(), **package, **quiet, "VLLM_LOGGING_LEVEL": "ERROR"})
+    import tiny_models
 
     print(machine.describe())
     print(f"tokens per second, {TOKENS} for each request, and milliseconds to the first tokens, best of {ROUNDS}")
