@@ -1,6 +1,6 @@
 """Documents that are run: every `sh` block in order, and what the page says that it prints.
 
-The block below one of `sh` is its output, shortened with `...`.
+The first block below one of `sh` is its output, shortened with `...`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def blocks(page: Path) -> list[Block]:
     for language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
         if language == "sh":
             found.append((text, ""))
-        elif found:
+        elif found and not found[-1][1]:
             found[-1] = (found[-1][0], text)
     return found
 
