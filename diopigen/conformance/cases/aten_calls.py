@@ -152,10 +152,14 @@ class Mapper:
         resolver = Resolver(self.interface, function)
         try:
             resolved = resolver.resolve(recipe, Choice(dtype))
-            for name, value in passed.items():  # a table of rotary angles is float32, or as here of the primary dtype
-                if isinstance(value, Seen) and getattr(resolved.get(name), "dtype", value.dtype) != value.dtype:
-                    recipe[name] = replace(recipe[name], dtype=value.dtype)
-            resolved = resolver.resolve(recipe, Choice(dtype))
+            others = {  # a table of rotary angles is float32, or as here of the primary dtype
+                name: replace(recipe[name], dtype=value.dtype)
+                for name, value in passed.items()
+                if isinstance(value, Seen) and getattr(resolved.get(name), "dtype", value.dtype) != value.dtype
+            }
+            if others:
+                recipe.update(others)
+                resolved = resolver.resolve(recipe, Choice(dtype))
         except RecipeError as reason:
             raise MappingError(f"{function.name}: {reason}") from None
         for name, value in passed.items():
@@ -167,7 +171,7 @@ class Mapper:
                 continue
             short = {name: value for name, value in recipe.items() if name != param.name}
             try:
-                follows = Resolver(self.interface, function).resolve(short, Choice(dtype))
+                follows = resolver.resolve(short, Choice(dtype))
             except RecipeError:
                 continue
             if follows.get(param.name) == resolved[param.name]:
