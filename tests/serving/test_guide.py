@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
+import page_runs
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
-
-import page_runs  # noqa: E402
-
 ENGLISH, CHINESE = (page_runs.blocks(ROOT / f"docs/{name}") for name in ("serving.md", "serving.zh-CN.md"))
 DROPLET = ("TORCH_DROPLET_LIBRARIES", "DIOPI_VENDOR_LIBRARY", "DIOPI_REFERENCE_LIBRARY")
 
