@@ -180,6 +180,7 @@ struct ConvolveRows {
 
     template <int64_t kCount>
     DIOPI_HOST_DEVICE void write(int64_t row, int64_t begin) const {
+        constexpr int64_t kPart = kCount < 8 ? kCount : 8;  // one or two vectors, so that sums are in registers
         double sums[kCount];
         for (int64_t c = 0; c < kCount; ++c) {
             sums[c] = bias == nullptr ? 0 : bias[begin + c];
@@ -189,9 +190,12 @@ struct ConvolveRows {
             const double* const read = from + (reads_outputs ? pair.output : pair.input) * filters.read;
             for (int64_t k = 0; k < filters.read; ++k) {
                 const double* const factors = filters.from(pair.position, k) + begin;
-                DIOPI_CPU_ROLLED
-                for (int64_t c = 0; c < kCount; ++c) {
-                    sums[c] += read[k] * factors[c];
+                DIOPI_CPU_UNROLLED
+                for (int64_t part = 0; part < kCount; part += kPart) {
+                    DIOPI_CPU_ROLLED
+                    for (int64_t c = part; c < part + kPart; ++c) {
+                        sums[c] += read[k] * factors[c];
+                    }
                 }
             }
         }
