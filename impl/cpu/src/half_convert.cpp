@@ -88,9 +88,39 @@ __attribute__((target("avx,f16c"))) void narrow(const float* from, Half* to, int
     }
 }
 
+__attribute__((target("avx,f16c"))) float dot_halves(const float* a, const Half* b, int64_t count) {
+    constexpr int64_t kVectors = 4;
+    __m256 sums[kVectors] = {};
+    int64_t i = 0;
+    for (; i + kVectors * kLanes <= count; i += kVectors * kLanes) {
+        for (int64_t k = 0; k < kVectors; ++k) {
+            const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(b + i + k * kLanes));
+            const __m256 products = _mm256_mul_ps(_mm256_loadu_ps(a + i + k * kLanes), _mm256_cvtph_ps(halves));
+            sums[k] = _mm256_add_ps(sums[k], products);
+        }
+    }
+    float lanes[kLanes];
+    _mm256_storeu_ps(lanes, _mm256_add_ps(_mm256_add_ps(sums[0], sums[1]), _mm256_add_ps(sums[2], sums[3])));
+    float sum = 0;
+    for (const float lane : lanes) {
+        sum += lane;
+    }
+    for (; i < count; ++i) {
+        sum += a[i] * static_cast<float>(b[i]);
+    }
+    return sum;
+}
+
 #else
 
 bool has_half_instructions() { return false; }
+float dot_halves(const float* a, const Half* b, int64_t count) {
+    float sum = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        sum += a[i] * static_cast<float>(b[i]);
+    }
+    return sum;
+}
 void widen(const Half* from, float* to, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
         to[i] = static_cast<float>(from[i]);

@@ -3,6 +3,7 @@
 
 #include "diopi_core/gemm.h"
 #include "diopi_cpu/finite.h"
+#include "multiply_halves.h"
 #include "onednn.h"
 
 namespace diopigen::core {
@@ -211,7 +212,7 @@ void multiply_tensors(const Tensor& out, const Tensor& a, const Tensor& b, Numbe
     }
     const View summand = added.is_null() ? View(Tensor(), {}, {}) : expanded(added, shape_of(out));
     const Call call{out, a, b, alpha, added.is_null() ? Number::of(0) : beta, summand.tensor()};
-    if (multiply_bfloat16(call)) {
+    if (multiply_bfloat16(call) || multiply_halves(out, a, b, call.alpha, call.beta, call.added)) {
         return;
     }
     dispatch_compute<kNumber | kComplex>(out.dtype, [&](auto sample) {

@@ -17,6 +17,9 @@ void widen(const Half* from, float* to, int64_t count);
 // Rounds to nearest, ties to even.
 void narrow(const float* from, Half* to, int64_t count);
 
+// The sum of products, in a few lanes.
+float dot_halves(const float* a, const Half* b, int64_t count);
+
 }  // namespace diopigen::cpu
 
 #endif  // DIOPI_CPU_HALF_CONVERT_H_
