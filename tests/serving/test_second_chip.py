@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -9,7 +10,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILT = ROOT / "build/tests/plain"
+BUILT = ROOT / os.environ.get("DIOPIGEN_SERVED", "build/tests/plain")
 TREE = BUILT / "build/tests/kestrel/written/kestrel"
 LIBRARIES = {
     "TORCH_KESTREL_LIBRARIES": BUILT / "kestrel/served",
