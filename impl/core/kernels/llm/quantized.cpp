@@ -22,10 +22,14 @@ void entry::packed_linear(const PackedLinearArgs& args) {
     const Input<Int32> zero(args.zero_point);
     const Input<float> bias(args.bias);
     const Output<float> out(args.out);
-    Each()(args.out.numel, args.input.shape[args.input.rank - 1],
-           PackedProduct{out.data(), x.data(), reinterpret_cast<const int32_t*>(weight.data()), scale.data(),
-                         reinterpret_cast<const int32_t*>(zero.data()), bias.data(), args.weight.shape[0],
-                         args.input.shape[args.input.rank - 1], args.scale.shape[1], static_cast<int>(args.bits)});
+    const int64_t depth = args.input.shape[args.input.rank - 1];
+    const PackedMatrix rows{reinterpret_cast<const int32_t*>(weight.data()),
+                            scale.data(),
+                            reinterpret_cast<const int32_t*>(zero.data()),
+                            args.weight.shape[0],
+                            args.scale.shape[1],
+                            static_cast<int>(args.bits)};
+    Each()(args.out.numel, depth, PackedProduct{out.data(), x.data(), rows, bias.data(), depth});
     out.store();
 }
 

@@ -47,9 +47,12 @@ Status packedLinear(const Launch& launch, Context ctx, Out out, In input, In wei
         const FloatInput x(k, 1, shape), factors(k, 3, {width, groups}), shift(k, 5, {width});
         FloatOutput to(k, 0, with_last(rows, width));
         each(product(rows) * width, depth,
-             PackedProduct{to.data(), x.data(), k.in<int32_t>(2), factors.data(),
-                           k.buffer(4).isTensor ? k.in<int32_t>(4) : nullptr, data_of(k, 5, shift), width, depth,
-                           groups, static_cast<int>(bits)});
+             PackedProduct{to.data(),
+                           x.data(),
+                           {k.in<int32_t>(2), factors.data(), k.buffer(4).isTensor ? k.in<int32_t>(4) : nullptr, width,
+                            groups, static_cast<int>(bits)},
+                           data_of(k, 5, shift),
+                           depth});
         to.finish();
     });
 }
