@@ -39,7 +39,8 @@ Status packedLinear(const Launch& launch, Context ctx, Out out, In input, In wei
     const Shape shape = call.shape(1), rows = leading(shape);
     const int64_t depth = shape.back(), width = call.shape(2)[0], groups = call.shape(3)[1];
     if (!call.haveShape({0}, with_last(rows, width)) || call.shape(2)[1] * 32 != depth * bits ||
-        call.shape(3)[0] != width || depth % groups != 0 || !call.haveShape({5}, {width}) ||
+        call.shape(3)[0] != width || (groups == 0 ? depth != 0 : depth % groups != 0) ||
+        !call.haveShape({5}, {width}) ||
         (call.has(4) && (width * bits % 32 != 0 || !call.haveShape({4}, {width * bits / 32, groups})))) {
         return call.rejected();
     }

@@ -164,8 +164,7 @@ struct ExpertHidden {
         const int64_t i = owner % inner;
         const int64_t expert = expert_at(position);
         if (expert < 0) {
-            to[owner] = 0;
-            return;
+            return;  // ExpertSum does not read it
         }
         const float* const row = x + position / count * hidden;
         double first = weight.times(row, expert, i, hidden);
