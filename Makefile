@@ -76,7 +76,7 @@ test-programs: $(VENV)/ready
 
 $(VENV)/torch: $(VENV)/ready
 	@echo "environment  pip installs torch, some 200 MB"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,torch]"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,torch,ffi]"
 	@touch $@
 
 # A file of each part of the backend, with every change.

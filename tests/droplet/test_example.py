@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import struct
 from pathlib import Path
+
+from droplet_tree import built_tree
 
 from diopigen.chip.reader import read_chip
 from diopigen.diagnostics import Sink
@@ -37,3 +40,13 @@ def test_the_chip_lists_what_there_is_a_kernel_for(interface: Interface) -> None
     generated = native & {function.name for function in expressible(interface)} - written
     assert native == written | generated
     assert (len(native), len(generated), len(written)) == (152, 76, 76)
+
+
+def test_thread_local_memory_fits_into_what_other_libraries_leave() -> None:
+    """The loader has about 1,600 bytes for the libraries of a process whose variables are "initial-exec", and a host
+    such as PyTorch with tvm-ffi leaves less than 850."""
+    program = built_tree("clean").library.read_bytes()
+    first, size, count = (*struct.unpack_from("<Q", program, 32), *struct.unpack_from("<HH", program, 54))
+    headers = [struct.unpack_from("<IIQQQQQQ", program, first + index * size) for index in range(count)]
+    (bytes_of_thread,) = [header[6] for header in headers if header[0] == 7]  # p_memsz of PT_TLS
+    assert 0 < bytes_of_thread <= 512

@@ -6,8 +6,10 @@
 #include <diopigen/dtypes.h>
 
 #include <cstdarg>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
+#include <new>
 
 namespace diopigen {
 namespace adaptor {
@@ -25,28 +27,57 @@ struct Helpers {
     const char* (*lastError)();
 };
 
-// A fixed length: keeping a text must not fail. Longer ones are cut.
+// The latest failure of a shim on this thread. The text is on the heap: the thread-local memory of a library with
+// variables of the model "initial-exec" has to fit into what the loader has left (runtime/sim).
 struct LastError {
-    char text[512];
+    static constexpr std::size_t kLength = 512;  // longer texts are cut
+    char* text = nullptr;                        // from the thread's first failure on
 };
 
 inline LastError& last_error_of_thread() {
-    static thread_local LastError error = {};
+    static thread_local LastError error;
     return error;
 }
 
+// Returns the memory of the text when the thread ends.
+struct LastErrorOwner {
+    ~LastErrorOwner() {
+        delete[] last_error_of_thread().text;
+        last_error_of_thread().text = nullptr;
+    }
+};
+
+// Null where there is no memory: a failure is reported without a text then.
+__attribute__((cold)) inline char* text_of_thread() {
+    LastError& error = last_error_of_thread();
+    if (error.text == nullptr) {
+        static thread_local const LastErrorOwner owner;
+        (void)owner;
+        error.text = new (std::nothrow) char[LastError::kLength];
+    }
+    return error.text;
+}
+
 // The latest failure was not a shim's: its text is the vendor's.
-inline void clear_last_error() { last_error_of_thread().text[0] = '\0'; }
+inline void clear_last_error() {
+    LastError& error = last_error_of_thread();
+    if (error.text != nullptr) {
+        error.text[0] = '\0';
+    }
+}
 
 __attribute__((format(printf, 3, 4), cold)) inline diopiError_t fail(const Helpers& helpers, diopiError_t status,
                                                                      const char* format, ...) {
-    LastError& error = last_error_of_thread();
+    char* const text = text_of_thread();
+    if (text == nullptr) {
+        return status;
+    }
     va_list arguments;
     va_start(arguments, format);
-    std::vsnprintf(error.text, sizeof(error.text), format, arguments);
+    std::vsnprintf(text, LastError::kLength, format, arguments);
     va_end(arguments);
     if (helpers.setLastError != nullptr) {
-        helpers.setLastError("%s", error.text);
+        helpers.setLastError("%s", text);
     }
     return status;
 }
@@ -54,7 +85,7 @@ __attribute__((format(printf, 3, 4), cold)) inline diopiError_t fail(const Helpe
 // The text of diopiGetLastErrorString.
 inline const char* last_error_text(const Helpers& helpers, const char* (*vendor_text)()) {
     const LastError& error = last_error_of_thread();
-    if (error.text[0] != '\0') {
+    if (error.text != nullptr && error.text[0] != '\0') {
         return error.text;
     }
     const char* text = nullptr;
