@@ -20683,8 +20683,8 @@ diopi_configs = {
         tensor_para=dict(
             gen_fn="Genfunc.randn",
             args=[
-                {"ins": ["logits"], "shape": ((3, 16),)},
-                {"ins": ["top_p"], "shape": ((3,),), "value": ([0.3, 0.9, 1],)},
+                {"ins": ["logits"], "shape": ((3, 16), (2, 0))},
+                {"ins": ["top_p"], "shape": ((3,), (2,)), "value": ([0.3, 0.9, 1], [0.5, 0.5])},
             ],
         ),
     ),
