@@ -105,7 +105,6 @@ test-models: $(VENV)/torch
 # the vLLM that goes with it.
 TORCH ?=
 SERVING := build/serving$(TORCH:%=-%)
-SERVED := build/tests/$(if $(TORCH),torch-$(TORCH),plain)
 $(SERVING)/ready: tools/install_serving.py
 	@echo "environment  pip installs vLLM and torch in $(SERVING), 2.3 GB; a build for CUDA takes 4 more"
 	@$(PYTHON) tools/install_serving.py $(SERVING) $(TORCH:%=--torch %)
@@ -115,7 +114,7 @@ test-serving: $(VENV)/torch $(SERVING)/ready
 	@$(BUILD) $(if $(TORCH),other_torch -D CMAKE_PREFIX_PATH=$$(echo $(CURDIR)/$(SERVING)/lib/python3*/site-packages/torch),torch) \
 		--target torch_droplet --target droplet_clean --target diopi_impl --target diopigen_runtime_shared \
 		--target kestrel --target torch_kestrel_served
-	@DIOPIGEN_SERVED=$(SERVED) $(SERVING)/bin/python -m pytest --confcutdir=tests/serving tests/serving
+	@$(SERVING)/bin/python -m pytest --confcutdir=tests/serving tests/serving
 
 demo-torch: $(VENV)/torch
 	@$(BIN)/python -c 'import sklearn' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[demo]"

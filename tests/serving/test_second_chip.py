@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from built import BUILT
+
 ROOT = Path(__file__).resolve().parents[2]
-BUILT = ROOT / os.environ.get("DIOPIGEN_SERVED", "build/tests/plain")
 TREE = BUILT / "build/tests/kestrel/written/kestrel"
 LIBRARIES = {
     "TORCH_KESTREL_LIBRARIES": BUILT / "kestrel/served",
