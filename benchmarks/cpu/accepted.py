@@ -11,21 +11,17 @@ LEAST = 0.7
 
 _PRODUCTS = 0.9, ""
 _DOUBLE = "sums and quotients in double: half as many elements in an instruction; PyTorch computes in float32"
-_SOURCE = "element by element in double: the kernel is the source for every device"
 _CHECKED = "indices are checked in a pass of their own, before anything is written"
 _TAILS = "erfc within 1.5 ULP, so that the negative tail keeps its digits; PyTorch has erf to 1e-7 of 1"
 _BLOCKS = "halves are computed as blocks of float32: each operand is stored once more, in the first cache"
 _REPEATED = "an element that is broadcast along a row is stored as a block of it first, in the first cache"
 _FOR_ALL = "elements of any number of processors are the same: each has its own counter of Philox"
 
-_ELEMENT_BY_ELEMENT = ("RoiAlign", "MsDeformAttn")
-
 ACCEPTED: tuple[tuple[str, float, str], ...] = (
     ("attention *", *_PRODUCTS),
     ("convolution diopiConvolution2dBackward * by 7/2", 0.6, "oneDNN 3.2; that of PyTorch is newer"),
     ("convolution *", *_PRODUCTS),
     ("matmul *", *_PRODUCTS),
-    *((f"detection {name} *", 0.3, _SOURCE) for name in _ELEMENT_BY_ELEMENT),
     ("detection SigmoidFocalLoss *", 0.4, "short rows: 15 classes fill no two vectors, in double"),
     ("elementwise diopiErfinv *", 0.1, "no library has it: an estimate, and a step in double for 1 ULP"),
     ("elementwise diopiErf *", 0.5, "SLEEF's within 1 ULP; PyTorch takes that of MKL"),

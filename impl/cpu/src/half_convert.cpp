@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "diopi_core/clones.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 
@@ -27,6 +29,7 @@ bool has_full_vectors() {
 // How many elements whole vectors of 512 bits have converted. 512 bits are narrowed as fast as 256.
 __attribute__((target("avx512f"))) int64_t widen_full(const Half* from, float* to, int64_t count) {
     int64_t i = 0;
+    DIOPI_CPU_UNROLLED
     for (; i + kFullLanes <= count; i += kFullLanes) {
         const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i));
         _mm512_storeu_ps(to + i, _mm512_maskz_cvtph_ps(kAll, halves));
@@ -36,6 +39,7 @@ __attribute__((target("avx512f"))) int64_t widen_full(const Half* from, float* t
 
 __attribute__((target("avx512f"))) int64_t narrow_full(const float* from, Half* to, int64_t count) {
     int64_t i = 0;
+    DIOPI_CPU_UNROLLED
     for (; i + kFullLanes <= count; i += kFullLanes) {
         const __m256i halves = _mm512_maskz_cvtps_ph(kAll, _mm512_loadu_ps(from + i), kNearest);
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), halves);
@@ -54,6 +58,7 @@ bool has_half_instructions() {
 // The last few elements go through a full vector too, so that the bits of a NaN do not depend on where it lies.
 __attribute__((target("avx,f16c"))) void widen(const Half* from, float* to, int64_t count) {
     int64_t i = has_full_vectors() ? widen_full(from, to, count) : 0;
+    DIOPI_CPU_UNROLLED
     for (; i + kLanes <= count; i += kLanes) {
         const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
         _mm256_storeu_ps(to + i, _mm256_cvtph_ps(halves));
@@ -69,6 +74,7 @@ __attribute__((target("avx,f16c"))) void widen(const Half* from, float* to, int6
 
 __attribute__((target("avx,f16c"))) void narrow(const float* from, Half* to, int64_t count) {
     int64_t i = has_full_vectors() ? narrow_full(from, to, count) : 0;
+    DIOPI_CPU_UNROLLED
     for (; i + kLanes <= count; i += kLanes) {
         const __m128i halves = _mm256_cvtps_ph(_mm256_loadu_ps(from + i), kNearest);
         _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), halves);

@@ -1,9 +1,11 @@
 #include "onednn.h"
 
 #ifdef DIOPI_CPU_ONEDNN
+#include <algorithm>
 #include <dnnl.hpp>
 #include <string>
 
+#include "diopi_core/dense.h"
 #include "thread_pool.h"
 #endif
 
@@ -25,6 +27,36 @@ class Alone {
     int previous_;
 };
 
+// A matrix as sgemm reads it fast. Kernels for less than AVX-512 walk down the inner dimension; where its steps are a
+// multiple of 1 KiB, few sets of the first cache hold all of it, and rows are copied to ones that lie apart.
+class Spread {
+  public:
+    // The inner dimension of `matrix` has steps of its stride; `across` elements are beside each other.
+    Spread(const Matrix<float>& matrix, bool is_down, int64_t inner, int64_t across, int64_t uses)
+        : data(matrix.data), stride(matrix.stride) {
+        constexpr int64_t kConflict = 256;
+        constexpr int64_t kLeast = 32;  // uses of an element that are worth a copy
+        constexpr int64_t kLine = 16;
+        static const bool is_concerned = dnnl::get_effective_cpu_isa() < dnnl::cpu_isa::avx512_core;
+        if (!is_concerned || !is_down || stride % kConflict != 0 || inner < kLine || uses < kLeast) {
+            return;
+        }
+        stride = (across + kLine - 1) / kLine * kLine + kLine;
+        copy_.allocate(inner * stride * static_cast<int64_t>(sizeof(float)));
+        auto* const target = static_cast<float*>(copy_.data());
+        for (int64_t k = 0; k < inner; ++k) {
+            std::copy_n(data + k * matrix.stride, across, target + k * stride);
+        }
+        data = target;
+    }
+
+    const float* data;
+    int64_t stride;
+
+  private:
+    Buffer copy_;
+};
+
 using Memory = dnnl::memory;
 
 Memory::desc layout_of(const Matrix<Bfloat16>& matrix, int64_t count, int64_t rows, int64_t columns) {
@@ -39,8 +71,10 @@ Memory::desc layout_of(const Matrix<Bfloat16>& matrix, int64_t count, int64_t ro
 bool multiply(const ProductSize& size, float alpha, const Matrix<float>& a, const Matrix<float>& b, float beta,
               float* c, int64_t stride) {
     const Alone alone;
+    const Spread first(a, a.is_transposed, size.inner, size.rows, size.columns);
+    const Spread second(b, !b.is_transposed, size.inner, size.columns, size.rows);
     return dnnl_sgemm(a.is_transposed ? 'T' : 'N', b.is_transposed ? 'T' : 'N', size.rows, size.columns, size.inner,
-                      alpha, a.data, a.stride, b.data, b.stride, beta, c, stride) == dnnl_success;
+                      alpha, first.data, first.stride, second.data, second.stride, beta, c, stride) == dnnl_success;
 }
 
 bool multiply(const ProductSize& size, float alpha, const Matrix<Bfloat16>& a, const Matrix<Bfloat16>& b, float beta,

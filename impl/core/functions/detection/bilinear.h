@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "detection/row_blocks.h"
+#include "diopi_core/clones.h"
 #include "diopi_core/host_device.h"
 
 namespace diopigen::core {
@@ -36,6 +38,29 @@ class Around {
         return !is_inside_ ? 0
                            : (1 - down_) * ((1 - right_) * pixel(plane, 0, 0) + right_ * pixel(plane, 0, 1)) +
                                  down_ * ((1 - right_) * pixel(plane, 1, 0) + right_ * pixel(plane, 1, 1));
+    }
+    // Adds the weighted values of kCount planes that lie element by element beside each other.
+    template <int64_t kCount>
+    DIOPI_HOST_DEVICE void add_values(double weight, const double* planes, double* sums) const {
+        if (!is_inside_) {
+            return;
+        }
+        const double zeros[kCount] = {};
+        const auto pixels = [&](int64_t row, int64_t column) {
+            return has(row, column) ? planes + at(row, column) : zeros;
+        };
+        const double* const upper_left = pixels(0, 0);
+        const double* const upper_right = pixels(0, 1);
+        const double* const lower_left = pixels(1, 0);
+        const double* const lower_right = pixels(1, 1);
+        DIOPI_CPU_UNROLLED
+        for (int64_t part = 0; part < kCount; part += kRowPart<kCount>) {
+            DIOPI_CPU_ROLLED
+            for (int64_t i = part; i < part + kRowPart<kCount>; ++i) {
+                sums[i] += weight * ((1 - down_) * ((1 - right_) * upper_left[i] + right_ * upper_right[i]) +
+                                     down_ * ((1 - right_) * lower_left[i] + right_ * lower_right[i]));
+            }
+        }
     }
     // The derivatives of the value.
     DIOPI_HOST_DEVICE double slope_down(const double* plane) const {

@@ -10,6 +10,7 @@
 #include "detection/bilinear.h"
 #include "detection/detection_kernels.h"
 #include "detection/numbers.h"
+#include "detection/row_blocks.h"
 #include "diopi_core/kernel_checks.h"
 #include "indexing/positions.h"
 
@@ -50,19 +51,24 @@ struct Samples {
     }
 };
 
-// An owner for each result, [batch, queries, heads, size].
+// An owner for each block of a row of results, [batch, queries, heads][size].
 struct SumSamples {
     double* to;
     Samples of;
 
-    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const int64_t row = at / of.size;  // counts batch, queries and heads
-        const int64_t number = (row / (of.queries * of.heads) * of.heads + row % of.heads) * of.size + at % of.size;
-        double sum = 0;
+    DIOPI_HOST_DEVICE RowOfBlocks<SumSamples> row(int64_t k) const { return {*this, k, of.size}; }
+
+    template <int64_t kCount>
+    DIOPI_HOST_DEVICE void write(int64_t row, int64_t begin) const {
+        const int64_t head = row / (of.queries * of.heads) * of.heads + row % of.heads;  // of all batches
+        double sums[kCount] = {};
         for (int64_t sample = row * of.per_query(); sample < (row + 1) * of.per_query(); ++sample) {
-            sum += of.weight[sample] * of.around(sample).value(of.value + of.plane(number, sample));
+            const double* const planes = of.value + of.plane(head * of.size + begin, sample);
+            of.around(sample).template add_values<kCount>(of.weight[sample], planes, sums);
         }
-        to[at] = sum;
+        for (int64_t i = 0; i < kCount; ++i) {
+            to[row * of.size + begin + i] = sums[i];
+        }
     }
 };
 
@@ -169,7 +175,8 @@ void deform_attention(const Each& each, const entry::MsDeformAttnMmcvArgs& args)
                                   args.value.dtype, args.value);
     const Output<double> to(out);
     const Samples samples = attention.samples();
-    each(out.numel, 16 * samples.per_query(), SumSamples{to.data(), samples});
+    each.rows(shape[0] * samples.queries * samples.heads, row_blocks(samples.size),
+              16 * kRowBlock * samples.per_query(), SumSamples{to.data(), samples});
     to.store();
     *args.out = out.handle;
 }

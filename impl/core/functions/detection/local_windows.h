@@ -89,7 +89,23 @@ struct ResampledSide {
     int64_t pad;  // in front
 };
 
-// An owner for each result.
+// Pixels that the filter covers at an output; zeros between pixels and outside are none.
+struct CoveredPixels {
+    int64_t begin;
+    int64_t end;
+    int64_t first;  // the element of the filter that is on pixel 0, if it had so many
+
+    DIOPI_HOST_DEVICE CoveredPixels(const ResampledSide& side, int64_t output) {
+        const int64_t position = output * side.down - side.pad;  // of the filter's first element
+        const int64_t last = position + side.filter - 1;
+        begin = position <= 0 ? 0 : (position - 1) / side.up + 1;
+        end = last < 0 ? 0 : last / side.up + 1;
+        end = end < side.size ? end : side.size;
+        first = -position;
+    }
+};
+
+// An owner for each result, in rows of columns and channels.
 struct Resample {
     double* to;
     const double* from;
@@ -98,30 +114,33 @@ struct Resample {
     ResampledSide horizontal;
     int64_t inner;
 
-    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const int64_t column = at / inner % horizontal.outputs;
-        const int64_t row = at / (inner * horizontal.outputs) % vertical.outputs;
-        const int64_t image = at / (inner * horizontal.outputs * vertical.outputs);
-        double sum = 0;
-        for (int64_t i = 0; i < vertical.filter; ++i) {
-            const int64_t y = source(vertical, row, i);
-            for (int64_t k = 0; y >= 0 && k < horizontal.filter; ++k) {
-                const int64_t x = source(horizontal, column, k);
-                if (x >= 0) {
-                    const int64_t rotated = (vertical.filter - 1 - i) * horizontal.filter + horizontal.filter - 1 - k;
-                    sum += filter[rotated] *
-                           from[((image * vertical.size + y) * horizontal.size + x) * inner + at % inner];
-                }
-            }
-        }
-        to[at] = sum;
-    }
+    DIOPI_HOST_DEVICE int64_t length() const { return horizontal.outputs * inner; }
+
+    struct Row {
+        const Resample& of;
+        int64_t number;
+        CoveredPixels covered;
+
+        DIOPI_HOST_DEVICE void operator()(int64_t i) const { of.write(*this, i); }
+    };
+
+    DIOPI_HOST_DEVICE Row row(int64_t k) const { return {*this, k, {vertical, k % vertical.outputs}}; }
 
   private:
-    // The pixel that element i of the filter is on; -1 for a zero between pixels or outside.
-    DIOPI_HOST_DEVICE static int64_t source(const ResampledSide& side, int64_t output, int64_t i) {
-        const int64_t position = output * side.down + i - side.pad;
-        return position >= 0 && position % side.up == 0 && position / side.up < side.size ? position / side.up : -1;
+    DIOPI_HOST_DEVICE void write(const Row& row, int64_t i) const {
+        const CoveredPixels columns(horizontal, i / inner);
+        const double* const image = from + row.number / vertical.outputs * vertical.size * horizontal.size * inner;
+        double sum = 0;
+        for (int64_t y = row.covered.begin; y < row.covered.end; ++y) {
+            // The filter is applied turned by half a circle.
+            const double* const factors =
+                filter + (vertical.filter - 1 - row.covered.first - y * vertical.up) * horizontal.filter;
+            for (int64_t x = columns.begin; x < columns.end; ++x) {
+                sum += factors[horizontal.filter - 1 - columns.first - x * horizontal.up] *
+                       image[(y * horizontal.size + x) * inner + i % inner];
+            }
+        }
+        to[row.number * length() + i] = sum;
     }
 };
 
@@ -152,8 +171,8 @@ void resample(const Each& each, const entry::Upfirdn2dOpMmcvArgs& args) {
     const Input<double> from(args.input);
     const Input<double> filter(args.kernel);
     const Output<double> to(out);
-    each(out.numel, 4 * args.kernel.numel,
-         Resample{to.data(), from.data(), filter.data(), vertical, horizontal, shape[3]});
+    const Resample rows{to.data(), from.data(), filter.data(), vertical, horizontal, shape[3]};
+    each.rows(shape[0] * vertical.outputs, rows.length(), 4 * args.kernel.numel, rows);
     to.store();
     *args.out = out.handle;
 }

@@ -114,9 +114,9 @@ void average_bins(const Each& each, const Tensor& out, const Tensor& input, cons
     dispatch_compute<kFloating>(input.dtype, [&](auto sample) {
         using T = decltype(sample);
         const Input<T> features(input);
-        each(
-            out.numel, 256,
-            AverageBins<T>{means.data(), features.data(), regions.data(), maps_of(input), bins, offsets, orientations});
+        const AverageBins<T> body{means.data(), features.data(), regions.data(), maps_of(input),
+                                  bins,         offsets,         orientations};
+        each.rows(regions.count() * bins.count(), row_blocks(body.maps.channels), kRowBlock * 64, body);
     });
     means.store();
 }

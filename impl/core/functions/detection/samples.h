@@ -8,6 +8,7 @@
 
 #include "detection/detection_kernels.h"
 #include "detection/polygons.h"
+#include "detection/row_blocks.h"
 #include "diopi_core/host_device.h"
 #include "diopi_core/integer.h"
 
@@ -23,21 +24,31 @@ struct Maps {
 
 // ---- One sample: 0 where it is more than one element outside of the map. ----
 
-template <typename T>
-DIOPI_HOST_DEVICE inline double read_sample(const T* map, const Maps& maps, double y, double x) {
-    const Between row = between(y, maps.height);
-    const Between column = between(x, maps.width);
-    if (!row.is_inside || !column.is_inside) {
-        return 0;
+// The four elements around a position, of any map.
+class Sample {
+  public:
+    DIOPI_HOST_DEVICE Sample(const Maps& maps, double y, double x)
+        : row_(between(y, maps.height)), column_(between(x, maps.width)), width_(maps.width) {}
+
+    template <typename T>
+    DIOPI_HOST_DEVICE double of(const T* map) const {
+        if (!row_.is_inside || !column_.is_inside) {
+            return 0;
+        }
+        const T* low = map + row_.low * width_;
+        const T* high = map + row_.high * width_;
+        const double rest = column_.rest;
+        return (1 - row_.rest) * ((1 - rest) * static_cast<double>(low[column_.low]) +
+                                  rest * static_cast<double>(low[column_.high])) +
+               row_.rest * ((1 - rest) * static_cast<double>(high[column_.low]) +
+                            rest * static_cast<double>(high[column_.high]));
     }
-    const T* low = map + row.low * maps.width;
-    const T* high = map + row.high * maps.width;
-    const double rest = column.rest;
-    return (1 - row.rest) *
-               ((1 - rest) * static_cast<double>(low[column.low]) + rest * static_cast<double>(low[column.high])) +
-           row.rest *
-               ((1 - rest) * static_cast<double>(high[column.low]) + rest * static_cast<double>(high[column.high]));
-}
+
+  private:
+    Between row_;
+    Between column_;
+    int64_t width_;
+};
 
 DIOPI_HOST_DEVICE inline void add_sample(double* map, const Maps& maps, double y, double x, double gradient) {
     const Between row = between(y, maps.height);
@@ -118,7 +129,7 @@ DIOPI_HOST_DEVICE inline void for_samples(const SampledRegion& region, const Bin
     }
 }
 
-// The mean of the samples of each bin.
+// The mean of the samples of each bin. An owner for each block of a row of channels; rows are the bins of all regions.
 template <typename T>
 struct AverageBins {
     double* to;
@@ -129,23 +140,35 @@ struct AverageBins {
     Offsets offsets;
     int64_t orientations;  // neighbouring channels that turn with the region; 1 for none
 
-    DIOPI_HOST_DEVICE void operator()(int64_t at) const {
-        const int64_t channel = at / bins.count() % maps.channels;
-        const int64_t k = at / bins.count() / maps.channels;
+    DIOPI_HOST_DEVICE RowOfBlocks<AverageBins> row(int64_t k) const { return {*this, k, maps.channels}; }
+
+    template <int64_t kCount>
+    DIOPI_HOST_DEVICE void write(int64_t row, int64_t begin) const {
+        const int64_t k = row / bins.count();
         const SampledRegion& region = regions[k];
-        const int64_t orientation = channel % orientations;
-        const int64_t first = region.image * maps.channels + channel - orientation;
-        const int64_t own = (orientation + orientations - region.turn) % orientations;
-        const T* map = from + (first + own) * maps.plane();
-        const T* next = from + (first + (own + 1) % orientations) * maps.plane();
-        double sum = 0;
-        for_samples(region, bins, offsets, k, at % bins.count(), [&](double y, double x) {
-            sum += (1 - region.next) * read_sample(map, maps, y, x);
-            if (region.next != 0) {
-                sum += region.next * read_sample(next, maps, y, x);
+        const T* own[kCount];
+        const T* next[kCount];
+        double sums[kCount] = {};
+        for (int64_t i = 0; i < kCount; ++i) {
+            const int64_t orientation = (begin + i) % orientations;
+            const int64_t first = region.image * maps.channels + begin + i - orientation;
+            const int64_t turned = (orientation + orientations - region.turn) % orientations;
+            own[i] = from + (first + turned) * maps.plane();
+            next[i] = from + (first + (turned + 1) % orientations) * maps.plane();
+        }
+        for_samples(region, bins, offsets, k, row % bins.count(), [&](double y, double x) {
+            const Sample sample(maps, y, x);
+            for (int64_t i = 0; i < kCount; ++i) {
+                sums[i] += (1 - region.next) * sample.of(own[i]);
+                if (region.next != 0) {
+                    sums[i] += region.next * sample.of(next[i]);
+                }
             }
         });
-        to[at] = region.count() == 0 ? 0 : sum / static_cast<double>(region.count());
+        for (int64_t i = 0; i < kCount; ++i) {
+            const int64_t at = (k * maps.channels + begin + i) * bins.count() + row % bins.count();
+            to[at] = region.count() == 0 ? 0 : sums[i] / static_cast<double>(region.count());
+        }
     }
 };
 
@@ -168,7 +191,7 @@ struct LargestInBins {
         double row = -1;
         double column = -1;
         for_samples(region, bins, Offsets{nullptr, 0}, k, at % bins.count(), [&](double y, double x) {
-            const double found = read_sample(map, maps, y, x);
+            const double found = Sample(maps, y, x).of(map);
             if (found > best) {
                 best = found;
                 row = y;
@@ -343,7 +366,7 @@ struct LargestOnSides {
         int64_t number = -1;
         for (int64_t i = 0; i <= sides.steps; ++i) {
             const Spot spot = sides.sample(image * boxes + at / 4 % boxes, side, i);
-            const double found = read_sample(map, maps, spot.y, spot.x);
+            const double found = Sample(maps, spot.y, spot.x).of(map);
             if (number < 0 || found > best) {
                 best = found;
                 number = i;
@@ -409,7 +432,7 @@ struct AddBoxPoints {
         const Spot* found = spots + points * (plane / maps.channels * maps.plane() + at % maps.plane());
         auto sum = static_cast<double>(from[at]);
         for (int64_t i = 0; i < points; ++i) {
-            sum += read_sample(from + plane * maps.plane(), maps, found[i].y, found[i].x);
+            sum += Sample(maps, found[i].y, found[i].x).of(from + plane * maps.plane());
         }
         to[at] = sum;
     }

@@ -9,6 +9,7 @@
 
 #include "detection.h"
 #include "detection/numbers.h"
+#include "detection/row_blocks.h"
 #include "diopi_core/clones.h"
 #include "diopi_core/kernel_checks.h"
 
@@ -149,8 +150,6 @@ struct SparseFilters {
 
 // An owner for each block of elements of the rows that are written.
 struct ConvolveRows {
-    static constexpr int64_t kBlock = 16;
-
     double* to;
     const double* from;
     const double* bias;  // null for none
@@ -158,25 +157,7 @@ struct ConvolveRows {
     PairsOf pairs_of;    // the rows that are written
     bool reads_outputs;  // and of each pair the row of the result is read, not that of the features
 
-    DIOPI_HOST_DEVICE int64_t blocks() const { return (filters.written + kBlock - 1) / kBlock; }
-
-    struct Row {
-        const ConvolveRows& of;
-        int64_t number;
-
-        DIOPI_HOST_DEVICE void operator()(int64_t block) const {
-            const int64_t begin = block * kBlock;
-            if (begin + kBlock <= of.filters.written) {
-                of.write<kBlock>(number, begin);
-                return;
-            }
-            for (int64_t channel = begin; channel < of.filters.written; ++channel) {
-                of.write<1>(number, channel);
-            }
-        }
-    };
-
-    DIOPI_HOST_DEVICE Row row(int64_t k) const { return {*this, k}; }
+    DIOPI_HOST_DEVICE RowOfBlocks<ConvolveRows> row(int64_t k) const { return {*this, k, filters.written}; }
 
     template <int64_t kCount>
     DIOPI_HOST_DEVICE void write(int64_t row, int64_t begin) const {
@@ -189,9 +170,12 @@ struct ConvolveRows {
             const double* const read = from + (reads_outputs ? pair.output : pair.input) * filters.read;
             for (int64_t k = 0; k < filters.read; ++k) {
                 const double* const factors = filters.from(pair.position, k) + begin;
-                DIOPI_CPU_ROLLED
-                for (int64_t c = 0; c < kCount; ++c) {
-                    sums[c] += read[k] * factors[c];
+                DIOPI_CPU_UNROLLED
+                for (int64_t part = 0; part < kCount; part += kRowPart<kCount>) {
+                    DIOPI_CPU_ROLLED
+                    for (int64_t c = part; c < part + kRowPart<kCount>; ++c) {
+                        sums[c] += read[k] * factors[c];
+                    }
                 }
             }
         }
@@ -237,7 +221,7 @@ void convolve_rows(const Each& each, const Args& args, const Tensor& bias) {
     const Output<double> to(out);
     const SparseFilters by_column{filters.data(), inputs, outputs};
     const ConvolveRows body{to.data(), from.data(), summands.data(), by_column, pairs.by_output(), false};
-    each.rows(args.numActOut, body.blocks(), ConvolveRows::kBlock * inputs * pairs.per_owner(args.numActOut), body);
+    each.rows(args.numActOut, row_blocks(outputs), kRowBlock * inputs * pairs.per_owner(args.numActOut), body);
     to.store();
     *args.out = out.handle;
 }
@@ -264,7 +248,7 @@ void convolve_rows_backward(const Each& each, const entry::IndiceConvBackwardMmc
     const Output<double> to_filters(of_filters);
     const SparseFilters by_row{weights.data(), outputs, inputs};
     const ConvolveRows body{to_features.data(), gradient.data(), nullptr, by_row, pairs.by_input(), true};
-    each.rows(rows, body.blocks(), ConvolveRows::kBlock * outputs * pairs.per_owner(rows), body);
+    each.rows(rows, row_blocks(inputs), kRowBlock * outputs * pairs.per_owner(rows), body);
     each(of_filters.numel, pairs.per_owner(args.indiceNum.numel),
          SparseFilterGradient{to_filters.data(), from.data(), gradient.data(), inputs, outputs, pairs.by_position()});
     to_features.store();

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 
 #include "diopi_core/clones.h"
 #include "diopi_core/dtype.h"
@@ -23,11 +24,26 @@ constexpr int kMaxInputs = 8;
 constexpr int kMaxOutputs = 8;
 constexpr int kMaxConstants = 12;
 
+// A position in a tensor, or the distance of two: below 2^51, so that it becomes a double by adding it to the bits of
+// one whose last bit counts 1. Before AVX-512 processors have no instruction that converts several int64_t.
+struct Index {
+    int64_t value;
+    operator int64_t() const { return value; }
+    explicit operator double() const {
+        constexpr uint64_t kBits = 0x4338000000000000;  // of 2^52 + 2^51
+        const uint64_t bits = kBits + static_cast<uint64_t>(value);
+        double sum;
+        std::memcpy(&sum, &bits, sizeof(sum));
+        return sum - 6755399441055744.0;
+    }
+};
+inline Index operator-(int64_t total, Index index) { return {total - index.value}; }
+
 // A coordinate of the elements of a block: element i has start + stride * i.
 struct Coordinate {
     int64_t start;
     int64_t stride;
-    int64_t operator[](int64_t i) const { return start + stride * i; }
+    Index operator[](int64_t i) const { return {start + stride * i}; }
 };
 
 // What a loop works on: arrays of `count` elements.
