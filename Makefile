@@ -101,15 +101,18 @@ test-models: $(VENV)/torch
 		tests/pytorch/test_packaged_models.py
 	@$(BIN)/python tests/pytorch/packaged_report.py --markdown docs/pytorch-models.md
 
-# An unchanged vLLM on droplet, in an environment of its own: 2.3 GB (docs/serving.md).
-SERVING := build/serving
+# An unchanged vLLM on droplet, in an environment of its own: 2.3 GB (docs/serving.md). TORCH=2.14.1 is another torch, and
+# the vLLM that goes with it.
+TORCH ?=
+SERVING := build/serving$(TORCH:%=-%)
 $(SERVING)/ready: tools/install_serving.py
-	@echo "environment  pip installs vLLM and torch in $(SERVING), 2.3 GB"
-	@$(PYTHON) tools/install_serving.py $(SERVING)
+	@echo "environment  pip installs vLLM and torch in $(SERVING), 2.3 GB; a build for CUDA takes 4 more"
+	@$(PYTHON) tools/install_serving.py $(SERVING) $(TORCH:%=--torch %)
 	@touch $@
 
 test-serving: $(VENV)/torch $(SERVING)/ready
-	@$(BUILD) torch --target torch_droplet --target droplet_clean --target diopi_impl --target diopigen_runtime_shared \
+	@$(BUILD) $(if $(TORCH),other_torch -D CMAKE_PREFIX_PATH=$$(echo $(CURDIR)/$(SERVING)/lib/python3*/site-packages/torch),torch) \
+		--target torch_droplet --target droplet_clean --target diopi_impl --target diopigen_runtime_shared \
 		--target kestrel --target torch_kestrel_served
 	@$(SERVING)/bin/python -m pytest --confcutdir=tests/serving tests/serving
 

@@ -1,4 +1,5 @@
-"""Makes the environment of `make test-serving`: `install_serving.py FOLDER` (docs/serving.md has the same by hand).
+"""Makes the environment of `make test-serving`: `install_serving.py FOLDER`, with `--torch 2.14.1` that of this torch
+and the vLLM that goes with it.
 
 vLLM's wheel asks for CUDA's packages and for Triton, so it is installed without what it asks for, and the rest is in
 tests/serving/requirements.txt. The project's packages are linked, so that a change needs no second installation.
@@ -6,6 +7,7 @@ tests/serving/requirements.txt. The project's packages are linked, so that a cha
 
 from __future__ import annotations
 
+import argparse
 import re
 import shutil
 import subprocess
@@ -13,8 +15,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-VLLM = "vllm==0.32.0"
-TORCH = "torch==2.13.0"
+VLLM = {"2.13.0": "0.32.0", "2.14.1": "0.33.0"}
+"""Releases of torch, each with that of vLLM."""
 LINKED = {"diopi_torch": "src", "vllm_diopi": "src"}
 """Folders of the project's packages, each with that of its modules."""
 VENDOR = "examples/droplet"
@@ -22,14 +24,14 @@ VENDOR = "examples/droplet"
 TABLE = re.compile(r'^\[project\.entry-points\."(.*)"\]$')
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, torch: str) -> None:
     python = folder / "bin/python"
     if not python.is_file():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     pip = [str(python), "-m", "pip", "--quiet", "--disable-pip-version-check"]
     for arguments in (
-        ["install", TORCH],
-        ["install", "--no-deps", VLLM],
+        ["install", f"torch=={torch}"],
+        ["install", "--no-deps", f"vllm=={VLLM[torch]}"],
         ["install", "--requirement", str(ROOT / "tests/serving/requirements.txt")],
     ):
         subprocess.run([*pip, *arguments], check=True)
@@ -83,4 +85,8 @@ def entry_points(pyproject: str) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--torch", choices=VLLM, default=next(iter(VLLM)))
+    options = parser.parse_args()
+    main(options.folder, options.torch)

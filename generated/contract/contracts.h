@@ -552,6 +552,7 @@ enum Id : int {
     kSwapBlocks,
     kTopkGating,
     kFusedExperts,
+    kPackedExperts,
     kGroupedGemm,
     kResidualRMSNorm,
     kResidualRMSNormInp,

@@ -552,6 +552,7 @@ Entry entries[] = {
     Entry("diopiSwapBlocks"),
     Entry("diopiTopkGating"),
     Entry("diopiFusedExperts"),
+    Entry("diopiPackedExperts"),
     Entry("diopiGroupedGemm"),
     Entry("diopiResidualRMSNorm"),
     Entry("diopiResidualRMSNormInp"),

@@ -229,6 +229,44 @@ diopiError_t diopiFusedExperts(diopiContextHandle_t ctx, diopiTensorHandle_t out
     return dispatch::caught("diopiFusedExperts");
 }
 
+diopiError_t diopiPackedExperts(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
+                                diopiConstTensorHandle_t gate_up_weight, diopiConstTensorHandle_t down_weight,
+                                diopiConstTensorHandle_t gate_up_scale, diopiConstTensorHandle_t down_scale,
+                                diopiConstTensorHandle_t weights, diopiConstTensorHandle_t experts,
+                                diopiConstTensorHandle_t gate_up_zero, diopiConstTensorHandle_t down_zero,
+                                diopiConstTensorHandle_t gate_up_bias, diopiConstTensorHandle_t down_bias,
+                                diopiConstTensorHandle_t expert_map, const char* activation, int64_t bits) try {
+    dispatch::Entry& entry = dispatch::entries[contract::kPackedExperts];
+    const auto call = [&](dispatch::Function function) {
+        return dispatch::invoke(function, &diopiPackedExperts, ctx, out, input, gate_up_weight, down_weight,
+                                gate_up_scale, down_scale, weights, experts, gate_up_zero, down_zero, gate_up_bias,
+                                down_bias, expert_map, activation, bits);
+    };
+    diopiError_t status = diopiSuccess;
+    if (dispatch::is_served(entry, call, status)) {
+        return status;
+    }
+    contract::OperandList<15> operands;
+    operands.out("out", out);
+    operands.in("input", input);
+    operands.in("gate_up_weight", gate_up_weight);
+    operands.in("down_weight", down_weight);
+    operands.in("gate_up_scale", gate_up_scale);
+    operands.in("down_scale", down_scale);
+    operands.in("weights", weights);
+    operands.in("experts", experts);
+    operands.in("gate_up_zero", gate_up_zero);
+    operands.in("down_zero", down_zero);
+    operands.in("gate_up_bias", gate_up_bias);
+    operands.in("down_bias", down_bias);
+    operands.in("expert_map", expert_map);
+    operands.value("activation", activation);
+    operands.value("bits", bits);
+    return dispatch::run(entry, ctx, operands, dispatch::Caller(call), status);
+} catch (...) {
+    return dispatch::caught("diopiPackedExperts");
+}
+
 diopiError_t diopiGroupedGemm(diopiContextHandle_t ctx, diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                               diopiConstTensorHandle_t weight, diopiConstTensorHandle_t bias,
                               diopiConstTensorHandle_t group_ends) try {

@@ -211,6 +211,54 @@ DIOPI_API diopiError_t diopiFusedExperts(diopiContextHandle_t ctx, diopiTensorHa
     });
 }
 
+DIOPI_API diopiError_t diopiPackedExperts(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                          diopiConstTensorHandle_t input, diopiConstTensorHandle_t gate_up_weight,
+                                          diopiConstTensorHandle_t down_weight, diopiConstTensorHandle_t gate_up_scale,
+                                          diopiConstTensorHandle_t down_scale, diopiConstTensorHandle_t weights,
+                                          diopiConstTensorHandle_t experts, diopiConstTensorHandle_t gate_up_zero,
+                                          diopiConstTensorHandle_t down_zero, diopiConstTensorHandle_t gate_up_bias,
+                                          diopiConstTensorHandle_t down_bias, diopiConstTensorHandle_t expert_map,
+                                          const char* activation, int64_t bits) {
+    return guarded("diopiPackedExperts", ctx, [&] {
+        require_covered(entry::packed_experts != nullptr);
+        OperandList<15> operands;
+        operands.out("out", out);
+        operands.in("input", input);
+        operands.in("gate_up_weight", gate_up_weight);
+        operands.in("down_weight", down_weight);
+        operands.in("gate_up_scale", gate_up_scale);
+        operands.in("down_scale", down_scale);
+        operands.in("weights", weights);
+        operands.in("experts", experts);
+        operands.in("gate_up_zero", gate_up_zero);
+        operands.in("down_zero", down_zero);
+        operands.in("gate_up_bias", gate_up_bias);
+        operands.in("down_bias", down_bias);
+        operands.in("expert_map", expert_map);
+        operands.value("activation", activation);
+        operands.value("bits", bits);
+        const Call call(contract::kPackedExperts, operands);
+        entry::PackedExpertsArgs args{};
+        args.ctx = ctx;
+        args.out = call.tensor(0);
+        args.input = call.tensor(1);
+        args.gate_up_weight = call.tensor(2);
+        args.down_weight = call.tensor(3);
+        args.gate_up_scale = call.tensor(4);
+        args.down_scale = call.tensor(5);
+        args.weights = call.tensor(6);
+        args.experts = call.tensor(7);
+        args.gate_up_zero = call.tensor(8);
+        args.down_zero = call.tensor(9);
+        args.gate_up_bias = call.tensor(10);
+        args.down_bias = call.tensor(11);
+        args.expert_map = call.tensor(12);
+        args.activation = text(activation);
+        args.bits = bits;
+        entry::packed_experts(args);
+    });
+}
+
 DIOPI_API diopiError_t diopiGroupedGemm(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                         diopiConstTensorHandle_t input, diopiConstTensorHandle_t weight,
                                         diopiConstTensorHandle_t bias, diopiConstTensorHandle_t group_ends) {

@@ -112,6 +112,26 @@ struct FusedExpertsArgs {
 };
 DIOPI_OPTIONAL void fused_experts(const FusedExpertsArgs& args);
 
+struct PackedExpertsArgs {
+    diopiContextHandle_t ctx;
+    Tensor out;
+    Tensor input;
+    Tensor gate_up_weight;
+    Tensor down_weight;
+    Tensor gate_up_scale;
+    Tensor down_scale;
+    Tensor weights;
+    Tensor experts;
+    Tensor gate_up_zero;
+    Tensor down_zero;
+    Tensor gate_up_bias;
+    Tensor down_bias;
+    Tensor expert_map;
+    std::string_view activation;
+    int64_t bits;
+};
+DIOPI_OPTIONAL void packed_experts(const PackedExpertsArgs& args);
+
 struct GroupedGemmArgs {
     diopiContextHandle_t ctx;
     Tensor out;

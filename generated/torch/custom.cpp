@@ -4305,6 +4305,46 @@ struct FusedExperts {
     }
 };
 
+// diopiPackedExperts.
+struct PackedExperts {
+    static at::Tensor make(const at::Tensor& input, const at::Tensor& gate_up_weight, const at::Tensor& down_weight,
+                           const at::Tensor& gate_up_scale, const at::Tensor& down_scale, const at::Tensor& weights,
+                           const at::Tensor& experts, const std::optional<at::Tensor>& gate_up_zero,
+                           const std::optional<at::Tensor>& down_zero, const std::optional<at::Tensor>& gate_up_bias,
+                           const std::optional<at::Tensor>& down_bias, const std::optional<at::Tensor>& expert_map,
+                           std::string_view activation, int64_t bits) {
+        at::Tensor result_0 = make_empty(input, input.scalar_type(), sizes_of(input));
+        return result_0;
+    }
+
+    static at::Tensor run(const at::Tensor& input, const at::Tensor& gate_up_weight, const at::Tensor& down_weight,
+                          const at::Tensor& gate_up_scale, const at::Tensor& down_scale, const at::Tensor& weights,
+                          const at::Tensor& experts, const std::optional<at::Tensor>& gate_up_zero,
+                          const std::optional<at::Tensor>& down_zero, const std::optional<at::Tensor>& gate_up_bias,
+                          const std::optional<at::Tensor>& down_bias, const std::optional<at::Tensor>& expert_map,
+                          std::string_view activation, int64_t bits) {
+        Call call(input);
+        at::Tensor result_0 = make(input, gate_up_weight, down_weight, gate_up_scale, down_scale, weights, experts,
+                                   gate_up_zero, down_zero, gate_up_bias, down_bias, expert_map, activation, bits);
+        const Input input_read(call, input);
+        const Input gate_up_weight_read(call, gate_up_weight);
+        const Input down_weight_read(call, down_weight);
+        const Input gate_up_scale_read(call, gate_up_scale);
+        const Input down_scale_read(call, down_scale);
+        const Input weights_read(call, weights);
+        const Input experts_read(call, experts);
+        const OptionalInput gate_up_zero_read(call, gate_up_zero);
+        const OptionalInput down_zero_read(call, down_zero);
+        const OptionalInput gate_up_bias_read(call, gate_up_bias);
+        const OptionalInput down_bias_read(call, down_bias);
+        const OptionalInput expert_map_read(call, expert_map);
+        call("diopiPackedExperts", diopiPackedExperts, handle(result_0), input_read, gate_up_weight_read,
+             down_weight_read, gate_up_scale_read, down_scale_read, weights_read, experts_read, gate_up_zero_read,
+             down_zero_read, gate_up_bias_read, down_bias_read, expert_map_read, std::string(activation).c_str(), bits);
+        return result_0;
+    }
+};
+
 // diopiGroupedGemm.
 struct GroupedGemm {
     static void make(const at::Tensor& out, const at::Tensor& input, const at::Tensor& weight,
@@ -5150,6 +5190,11 @@ TORCH_LIBRARY_FRAGMENT(diopi, library) {
         "fused_experts(Tensor input, Tensor gate_up_weight, Tensor down_weight, Tensor weights, Tensor experts, "
         "Tensor? gate_up_bias=None, Tensor? down_bias=None, Tensor? expert_map=None, str activation=\"silu\", "
         "Tensor? gate_up_scale=None, Tensor? down_scale=None, int block=128) -> Tensor");
+    library.def(
+        "packed_experts(Tensor input, Tensor gate_up_weight, Tensor down_weight, Tensor gate_up_scale, Tensor "
+        "down_scale, Tensor weights, Tensor experts, Tensor? gate_up_zero=None, Tensor? down_zero=None, Tensor? "
+        "gate_up_bias=None, Tensor? down_bias=None, Tensor? expert_map=None, str activation=\"silu\", int bits=4) "
+        "-> Tensor");
     library.def("grouped_gemm(Tensor(a!) out, Tensor input, Tensor weight, Tensor? bias, Tensor group_ends) -> ()");
     library.def(
         "residual_rms_norm(Tensor(a!)? residual, Tensor input, Tensor? weight=None, float eps=1e-06, float "
@@ -5387,6 +5432,7 @@ const KernelLibrary kKernels(c10::DispatchKey::PrivateUse1, [](KernelLibrary& li
     add_custom(library, "swap_blocks", &SwapBlocks::run);
     add_custom(library, "topk_gating", &TopkGating::run);
     add_custom(library, "fused_experts", &FusedExperts::run);
+    add_custom(library, "packed_experts", &PackedExperts::run);
     add_custom(library, "grouped_gemm", &GroupedGemm::run);
     add_custom(library, "residual_rms_norm", &ResidualRMSNorm::run);
     add_custom(library, "residual_rms_norm_inp", &ResidualRMSNormInp::run);
@@ -5599,6 +5645,7 @@ const KernelLibrary kShapes(c10::DispatchKey::Meta, [](KernelLibrary& library) {
     add_custom(library, "swap_blocks", &SwapBlocks::make);
     add_custom(library, "topk_gating", &TopkGating::make);
     add_custom(library, "fused_experts", &FusedExperts::make);
+    add_custom(library, "packed_experts", &PackedExperts::make);
     add_custom(library, "grouped_gemm", &GroupedGemm::make);
     add_custom(library, "residual_rms_norm", &ResidualRMSNorm::make);
     add_custom(library, "residual_rms_norm_inp", &ResidualRMSNormInp::make);
@@ -5842,6 +5889,8 @@ TORCH_LIBRARY_IMPL(diopi, AutocastPrivateUse1, library) {
     promote_operands(library, "prroi_pool_coor_backward_mmcv");
     add_promotion("fused_experts", "0 1 2 5 6", false);
     promote_operands(library, "fused_experts");
+    add_promotion("packed_experts", "0 3 4 9 10", false);
+    promote_operands(library, "packed_experts");
 }
 
 }  // namespace diopigen::backend

@@ -150,6 +150,31 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_diopiFusedExperts(void* handle, const TVMFFIAny
     });
 }
 
+TVM_FFI_DLL_EXPORT int __tvm_ffi_diopiPackedExperts(void* handle, const TVMFFIAny* args, int32_t arity,
+                                                    TVMFFIAny* result) {
+    return ffi::guarded(ffi::name_of(ffi::Function::kPackedExperts), [&] {
+        using Operator = decltype(&diopiPackedExperts);
+        ffi::Call call(ffi::Function::kPackedExperts, handle, args, arity, 15, result);
+        const auto input = call.tensor(0, "input");
+        const auto gate_up_weight = call.tensor(1, "gate_up_weight");
+        const auto down_weight = call.tensor(2, "down_weight");
+        const auto gate_up_scale = call.tensor(3, "gate_up_scale");
+        const auto down_scale = call.tensor(4, "down_scale");
+        const auto weights = call.tensor(5, "weights");
+        const auto experts = call.tensor(6, "experts");
+        const auto gate_up_zero = call.tensor(7, "gate_up_zero");
+        const auto down_zero = call.tensor(8, "down_zero");
+        const auto gate_up_bias = call.tensor(9, "gate_up_bias");
+        const auto down_bias = call.tensor(10, "down_bias");
+        const auto expert_map = call.tensor(11, "expert_map");
+        const ffi::Text activation(call.argument(12, "activation"));
+        const auto bits = call.number<int64_t>(13, "bits");
+        const auto out = call.tensor(14, "out");
+        call.run<Operator>(out, input, gate_up_weight, down_weight, gate_up_scale, down_scale, weights, experts,
+                           gate_up_zero, down_zero, gate_up_bias, down_bias, expert_map, activation, bits);
+    });
+}
+
 TVM_FFI_DLL_EXPORT int __tvm_ffi_diopiGroupedGemm(void* handle, const TVMFFIAny* args, int32_t arity,
                                                   TVMFFIAny* result) {
     return ffi::guarded(ffi::name_of(ffi::Function::kGroupedGemm), [&] {

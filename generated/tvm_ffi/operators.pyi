@@ -11592,6 +11592,66 @@ class Operators:
         C2: every number of expert_map is one of the weights (else diopiErrorOccurred).
         """
 
+    def packed_experts(
+        self,
+        input: T,
+        gate_up_weight: Tensor,
+        down_weight: Tensor,
+        gate_up_scale: Tensor,
+        down_scale: Tensor,
+        weights: Tensor,
+        experts: Tensor,
+        gate_up_zero: Tensor | None = None,
+        down_zero: Tensor | None = None,
+        gate_up_bias: Tensor | None = None,
+        down_bias: Tensor | None = None,
+        expert_map: Tensor | None = None,
+        activation: str = "silu",
+        bits: int = 4,
+        *,
+        out: T | None = None,
+    ) -> T:
+        """FusedExperts whose weights are packed integers of 4 or 8 bits, as those of PackedLinear: (weight - zero) *
+        scale.
+
+        out (result): Weighted sums, [tokens, hidden_size]. Dtype: same(input). Shape: same(input).
+        input: Hidden states, [tokens, hidden_size]. Dtype: float16, bfloat16, float32. Shape: [T, H].
+        gate_up_weight: Rows of the gates, then rows of the values that they multiply, [experts, 2 *
+            intermediate_size, hidden_size * bits / 32]: unsigned integers, the first of each word in its lowest bits.
+            Dtype: int32. Shape: [E, N, W].
+        down_weight: Projection back, [experts, hidden_size, intermediate_size * bits / 32]. Dtype: int32. Shape: [E,
+            H, V].
+        gate_up_scale: Factor on each group of hidden_size / groups neighbouring weights of a row, [experts, 2 *
+            intermediate_size, groups]. Dtype: same(input). Shape: [E, N, G].
+        down_scale: The same of the second projection, [experts, hidden_size, groups]. Dtype: same(input). Shape: [E,
+            H, J].
+        weights: Weights of the experts of each token, [tokens, top_k]. Dtype: float32. Shape: [T, K].
+        experts: Experts of each token, [tokens, top_k]; a negative one is left out. Dtype: index. Shape: [T, K].
+        gate_up_zero: Zero of each group, [experts, 2 * intermediate_size * bits / 32, groups], packed along the rows;
+            null stands for 2 ** (bits - 1). Dtype: int32. Shape: [E, Z, G]. May be null. Default: null.
+        down_zero: The same of the second projection, [experts, hidden_size * bits / 32, groups]. Dtype: int32. Shape:
+            [E, Y, J]. May be null. Default: null.
+        gate_up_bias: Added to the first projection; null adds nothing. Dtype: same(input). Shape: [E, N]. May be
+            null. Default: null.
+        down_bias: Added to the second projection; null adds nothing. Dtype: same(input). Shape: [E, H]. May be null.
+            Default: null.
+        expert_map: Number on this device of each expert, -1 for those of other devices, which are left out; null if
+            all are here. Dtype: index. Shape: [M]. May be null. Default: null.
+        activation: Activation of the gates. One of silu, gelu, gelu_tanh. Default: 'silu'.
+        bits: Bits of a weight, 4 or 8. Default: 4.
+
+        bits.range: bits is at least 4 and at most 8 (else diopiErrorOccurred).
+        C1: every expert is one of the weights, or of expert_map (else diopiErrorOccurred).
+        C2: every number of expert_map is one of the weights (else diopiErrorOccurred).
+        C3: bits is 4 or 8 (else diopiErrorOccurred).
+        C4: the rows of gate_up_weight hold hidden_size weights (else diopiErrorOccurred).
+        C5: a row of down_weight holds a weight for every second row of gate_up_weight (else diopiErrorOccurred).
+        C6: groups of gate_up_scale divide hidden_size (else diopiErrorOccurred).
+        C7: groups of down_scale divide intermediate_size (else diopiErrorOccurred).
+        C8: gate_up_zero holds a zero for each row (else diopiErrorOccurred).
+        C9: down_zero holds a zero for each row (else diopiErrorOccurred).
+        """
+
     def grouped_gemm(
         self,
         out: T,

@@ -554,6 +554,7 @@ DIOPIGEN_SAFE_CALL(diopiCopyBlocksInp);
 DIOPIGEN_SAFE_CALL(diopiSwapBlocks);
 DIOPIGEN_SAFE_CALL(diopiTopkGating);
 DIOPIGEN_SAFE_CALL(diopiFusedExperts);
+DIOPIGEN_SAFE_CALL(diopiPackedExperts);
 DIOPIGEN_SAFE_CALL(diopiGroupedGemm);
 DIOPIGEN_SAFE_CALL(diopiResidualRMSNorm);
 DIOPIGEN_SAFE_CALL(diopiResidualRMSNormInp);
@@ -1130,6 +1131,7 @@ constexpr Entry entries[] = {
     {"diopiSwapBlocks", &__tvm_ffi_diopiSwapBlocks},
     {"diopiTopkGating", &__tvm_ffi_diopiTopkGating},
     {"diopiFusedExperts", &__tvm_ffi_diopiFusedExperts},
+    {"diopiPackedExperts", &__tvm_ffi_diopiPackedExperts},
     {"diopiGroupedGemm", &__tvm_ffi_diopiGroupedGemm},
     {"diopiResidualRMSNorm", &__tvm_ffi_diopiResidualRMSNorm},
     {"diopiResidualRMSNormInp", &__tvm_ffi_diopiResidualRMSNormInp},

@@ -557,6 +557,7 @@ enum class Function : int {
     kSwapBlocks,
     kTopkGating,
     kFusedExperts,
+    kPackedExperts,
     kGroupedGemm,
     kResidualRMSNorm,
     kResidualRMSNormInp,
@@ -578,7 +579,7 @@ enum class Function : int {
     kSpMM,
 };
 
-constexpr size_t function_count = 564;
+constexpr size_t function_count = 565;
 
 /// The name of the C function.
 const char* name_of(Function function);

@@ -30,7 +30,7 @@ def plain(text: str) -> str:
 @cache
 def sources() -> dict[str, str]:
     """The text of all sources that faults are injected into, by name from the root."""
-    folders = ("impl/core", "impl/cpu", "generated/cpu")
+    folders = ("impl/core", "impl/cpu", "generated/cpu", "runtime/kernels/include")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in (".h", ".cpp")]
     return {path.relative_to(ROOT).as_posix(): plain(path.read_text()) for path in files}
 

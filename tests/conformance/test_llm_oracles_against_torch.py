@@ -146,8 +146,6 @@ def _gating(a: Arguments) -> dict[str, Any]:
 
 
 def _experts(a: Arguments) -> dict[str, Any]:
-    """All experts of all tokens, by batched products, and a mask of those that count."""
-
     def dequantized(weight: Any, scale: Any) -> Any:
         return (
             weight
@@ -155,7 +153,12 @@ def _experts(a: Arguments) -> dict[str, Any]:
             else torch.stack([_dequantized(*one, a.block) for one in zip(weight, scale, strict=True)])
         )
 
-    first = torch.einsum("th,eih->tei", a.input, dequantized(a.gate_up_weight, a.gate_up_scale))
+    return _by_mask(a, dequantized(a.gate_up_weight, a.gate_up_scale), dequantized(a.down_weight, a.down_scale))
+
+
+def _by_mask(a: Arguments, gate_up: Any, down: Any) -> dict[str, Any]:
+    """All experts of all tokens, by batched products, and a mask of those that count."""
+    first = torch.einsum("th,eih->tei", a.input, gate_up)
     first = first if a.gate_up_bias is None else first + a.gate_up_bias
     gate, up = first.chunk(2, -1)
     activations = {
@@ -163,9 +166,7 @@ def _experts(a: Arguments) -> dict[str, Any]:
         "gelu": F.gelu,
         "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
     }
-    second = torch.einsum(
-        "tei,ehi->teh", activations[a.activation](gate) * up, dequantized(a.down_weight, a.down_scale)
-    )
+    second = torch.einsum("tei,ehi->teh", activations[a.activation](gate) * up, down)
     second = second if a.down_bias is None else second + a.down_bias
     local = a.experts if a.expert_map is None else torch.where(a.experts < 0, -1, a.expert_map[a.experts.clamp(min=0)])
     factors = torch.zeros(len(a.input), len(a.down_weight) + 1, dtype=torch.float64)
@@ -221,12 +222,31 @@ def _fields(words: Any, bits: int) -> Any:
     return torch.stack([words >> shift & (1 << bits) - 1 for shift in range(0, 32, bits)], -1).flatten(-2)
 
 
+def _unpacked(weight: Any, scale: Any, zeros: Any, bits: int) -> Any:
+    """The dequantized rows of a matrix."""
+    levels = _fields(weight, bits)
+    zeros = torch.full_like(scale, 1 << (bits - 1)) if zeros is None else _fields(zeros.T, bits).T
+    grouped = levels.reshape(*scale.shape, levels.shape[1] // max(scale.shape[1], 1)) - zeros[..., None]
+    return (grouped * scale[..., None]).flatten(-2)
+
+
 def _packed(a: Arguments) -> dict[str, Any]:
     """The dequantized weight, and a linear layer of it."""
-    levels = _fields(a.weight, a.bits)
-    zeros = torch.full_like(a.scale, 1 << (a.bits - 1)) if a.zero_point is None else _fields(a.zero_point.T, a.bits).T
-    grouped = levels.reshape(*a.scale.shape, levels.shape[1] // max(a.scale.shape[1], 1)) - zeros[..., None]
-    return {"out": F.linear(a.input, (grouped * a.scale[..., None]).flatten(-2), a.bias)}
+    return {"out": F.linear(a.input, _unpacked(a.weight, a.scale, a.zero_point, a.bits), a.bias)}
+
+
+def _packed_experts(a: Arguments) -> dict[str, Any]:
+    """The same of each expert."""
+
+    def dequantized(weight: Any, scale: Any, zeros: Any) -> Any:
+        zeros = [None] * len(weight) if zeros is None else zeros
+        return torch.stack([_unpacked(*one, a.bits) for one in zip(weight, scale, zeros, strict=True)])
+
+    return _by_mask(
+        a,
+        dequantized(a.gate_up_weight, a.gate_up_scale, a.gate_up_zero),
+        dequantized(a.down_weight, a.down_scale, a.down_zero),
+    )
 
 
 def _gptq(a: Arguments) -> dict[str, Any]:
@@ -317,6 +337,7 @@ TORCH: dict[str, Reference] = {
     "MergeAttentionStates": _merged,
     "TopkGating": _gating,
     "FusedExperts": _experts,
+    "PackedExperts": _packed_experts,
     "GroupedGemm": _grouped,
     "MaskLogitsInp": _mask,
     "PenalizeLogitsInp": _penalties,

@@ -239,5 +239,5 @@ def test_first_calls_of_several_threads(run: Run) -> None:
 def test_no_parameter_has_a_name_of_the_emitted_functions() -> None:
     interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
     dispatched = [function for function in interface.functions if is_operator(function)]
-    assert len(dispatched) == 564
+    assert len(dispatched) == 565
     assert not {param.name for function in dispatched for param in function.params} & RESERVED

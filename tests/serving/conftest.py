@@ -21,11 +21,11 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests")]
 
+from built import BUILT  # noqa: E402
 from torch_build import Backend, given  # noqa: E402
 
 PACKAGES = Path(sys.prefix) / "droplet"
 """The package of droplet (tools/install_serving.py): without it on the path the environment has no device."""
-BUILT = ROOT / "build/tests/plain"
 LIBRARIES = ("droplet/clean/libtorch_droplet.so", "droplet/clean/libdiopi_impl.so", "libdiopi_impl.so")
 """Of the preset `torch`: what PyTorch loads, the vendor's, and the one that runs what the vendor lacks."""
 Run = Callable[..., dict[str, Any]]

@@ -4,7 +4,7 @@ same."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,22 +29,60 @@ def linears(model: Any) -> Iterator[tuple[str, Any]]:
             yield name, module
 
 
-def save_w4a16(base: Path, folder: Path) -> Any:
+def experts(model: Any) -> Iterator[tuple[str, Tensor]]:
+    """Weights of experts, by the names of their layers in a checkpoint."""
+    for number, layer in enumerate(model.model.layers):
+        if not hasattr(layer.mlp, "experts"):
+            return
+        gates, down = layer.mlp.experts.gate_up_proj.data, layer.mlp.experts.down_proj.data
+        for expert in range(len(down)):
+            gate, up = gates[expert].chunk(2)
+            for name, matrix in {"gate_proj": gate, "up_proj": up, "down_proj": down[expert]}.items():
+                yield f"model.layers.{number}.mlp.experts.{expert}.{name}", matrix
+
+
+def weights(model: Any) -> Iterator[tuple[str, Tensor]]:
+    """Weights that are quantized: those of linear layers and of experts."""
+    yield from ((name, module.weight.data) for name, module in linears(model))
+    yield from experts(model)
+
+
+def save_w4a16(base: Path, folder: Path, bits: int = 4) -> Any:
     """Writes a model with weights of 4 bits in groups of 32, symmetric; returns the dequantized model."""
     model, tensors = _read(base)
-    for name, module in linears(model):
-        grouped = module.weight.data.unflatten(1, (-1, GROUP))
-        scale = grouped.abs().amax(dim=-1) / 7
-        values = torch.round(grouped / scale.unsqueeze(-1)).clamp(-8, 7)
-        module.weight.data = (values * scale.unsqueeze(-1)).flatten(1)
-        nibbles = (values.flatten(1).to(torch.int64) + 8).unflatten(1, (-1, 8))
-        packed = (nibbles << torch.arange(0, 32, 4)).sum(dim=-1)
+    half = 1 << (bits - 1)
+    for name, weight in weights(model):
+        grouped = weight.unflatten(1, (-1, GROUP))
+        scale = grouped.abs().amax(dim=-1) / (half - 1)
+        values = torch.round(grouped / scale.unsqueeze(-1)).clamp(-half, half - 1)
+        weight.copy_((values * scale.unsqueeze(-1)).flatten(1))
         del tensors[f"{name}.weight"]
-        tensors[f"{name}.weight_packed"] = torch.where(packed >= 2**31, packed - 2**32, packed).to(torch.int32)
+        tensors[f"{name}.weight_packed"] = _packed(values.flatten(1).to(torch.int64) + half, bits)
         tensors[f"{name}.weight_scale"] = scale
-        tensors[f"{name}.weight_shape"] = torch.tensor(module.weight.shape)
-    weights = {"num_bits": 4, "type": "int", "symmetric": True, "strategy": "group", "group_size": GROUP}
-    _write(base, folder, tensors, "pack-quantized", weights, None)
+        tensors[f"{name}.weight_shape"] = torch.tensor(weight.shape)
+    form = {"num_bits": bits, "type": "int", "symmetric": True, "strategy": "group", "group_size": GROUP}
+    _write(base, folder, tensors, "pack-quantized", form, None, ["lm_head", "re:.*mlp.gate$"])
+    return model
+
+
+def save_w8a16(base: Path, folder: Path) -> Any:
+    """The same with weights of 8 bits."""
+    return save_w4a16(base, folder, 8)
+
+
+def save_w4a16_zeros(base: Path, folder: Path) -> Any:
+    """Writes a model whose experts have weights of 4 bits in groups of 32 with zeros; returns the dequantized model."""
+    model, tensors = _read(base)
+    for name, weight in experts(model):
+        levels, zeros, scale = _leveled(weight)
+        del tensors[f"{name}.weight"]
+        tensors[f"{name}.weight_packed"] = _packed(levels.T)
+        tensors[f"{name}.weight_scale"] = scale.T.contiguous()
+        tensors[f"{name}.weight_zero_point"] = _packed(zeros).T.contiguous()
+        tensors[f"{name}.weight_shape"] = torch.tensor(weight.shape)
+    form = {"num_bits": 4, "type": "int", "symmetric": False, "strategy": "group", "group_size": GROUP}
+    ignored = [name for name, _ in linears(model)]
+    _write(base, folder, tensors, "pack-quantized", form, None, [*ignored, "lm_head", "re:.*mlp.gate$"])
     return model
 
 
@@ -114,22 +152,17 @@ def save_float8_experts(base: Path, folder: Path, strategy: str) -> Any:
     of 32 by 32: those of channels as compressed-tensors, the others as fp8. Returns the dequantized model."""
     model, tensors = _read(base)
     skipped = [name for name, _ in linears(model)]
-    for layer, block in enumerate(model.model.layers):
-        gates, down = block.mlp.experts.gate_up_proj, block.mlp.experts.down_proj
-        skipped.append(f"model.layers.{layer}.mlp.gate")
-        for expert in range(len(down)):
-            matrices = {"gate_proj": gates.data[expert].chunk(2)[0], "up_proj": gates.data[expert].chunk(2)[1]}
-            for name, matrix in {**matrices, "down_proj": down.data[expert]}.items():
-                rows, columns = matrix.shape
-                side = {"tensor": (rows, columns), "channel": (1, columns), "block": (GROUP, GROUP)}[strategy]
-                tiles = matrix.unflatten(1, (-1, side[1])).unflatten(0, (-1, side[0]))
-                scale = tiles.abs().amax(dim=(1, 3), keepdim=True) / FLOAT8.max
-                values = (tiles / scale).to(torch.float8_e4m3fn)
-                matrix.copy_((values.float() * scale).flatten(2).flatten(0, 1))
-                path = f"model.layers.{layer}.mlp.experts.{expert}.{name}"
-                tensors[f"{path}.weight"] = values.flatten(2).flatten(0, 1)
-                suffix = "weight_scale_inv" if strategy == "block" else "weight_scale"
-                tensors[f"{path}.{suffix}"] = scale.flatten() if strategy == "tensor" else scale.flatten(1)
+    skipped += [f"model.layers.{layer}.mlp.gate" for layer in range(len(model.model.layers))]
+    for path, matrix in experts(model):
+        rows, columns = matrix.shape
+        side = {"tensor": (rows, columns), "channel": (1, columns), "block": (GROUP, GROUP)}[strategy]
+        tiles = matrix.unflatten(1, (-1, side[1])).unflatten(0, (-1, side[0]))
+        scale = tiles.abs().amax(dim=(1, 3), keepdim=True) / FLOAT8.max
+        values = (tiles / scale).to(torch.float8_e4m3fn)
+        matrix.copy_((values.float() * scale).flatten(2).flatten(0, 1))
+        tensors[f"{path}.weight"] = values.flatten(2).flatten(0, 1)
+        suffix = "weight_scale_inv" if strategy == "block" else "weight_scale"
+        tensors[f"{path}.{suffix}"] = scale.flatten() if strategy == "tensor" else scale.flatten(1)
     if strategy == "channel":
         weights = {"num_bits": 8, "type": "float", "symmetric": True, "strategy": "channel"}
         activations = {**weights, "strategy": "token", "dynamic": True}
@@ -167,14 +200,14 @@ def save_gptq(base: Path, folder: Path) -> Any:
     """Writes a model with weights of 4 bits as GPTQ stores them, in groups of 32 with zeros; returns the dequantized
     model."""
     model, tensors = _read(base)
-    for name, module in linears(model):
-        levels, zeros, scale = _leveled(module)
+    for name, weight in weights(model):
+        levels, zeros, scale = _leveled(weight)
         del tensors[f"{name}.weight"]
-        tensors[f"{name}.qweight"] = _packed(levels.T.contiguous(), range(8)).T.contiguous()
-        tensors[f"{name}.qzeros"] = _packed(zeros - 1, range(8))
+        tensors[f"{name}.qweight"] = _packed(levels.T).T.contiguous()
+        tensors[f"{name}.qzeros"] = _packed(zeros - 1)
         tensors[f"{name}.scales"] = scale
     config = {"quant_method": "gptq", "bits": 4, "group_size": GROUP, "desc_act": False, "sym": False}
-    _write_config(base, folder, tensors, config)
+    _write_config(base, folder, tensors, {**config, "dynamic": {r"-:.*mlp\.gate$": {}}})
     return model
 
 
@@ -182,35 +215,36 @@ def save_awq(base: Path, folder: Path) -> Any:
     """Writes a model with weights of 4 bits as AWQ stores them, in groups of 32 with zeros; returns the dequantized
     model."""
     model, tensors = _read(base)
-    order = (0, 2, 4, 6, 1, 3, 5, 7)
-    for name, module in linears(model):
-        levels, zeros, scale = _leveled(module)
+    order = [0, 2, 4, 6, 1, 3, 5, 7]
+    for name, weight in weights(model):
+        levels, zeros, scale = _leveled(weight)
         del tensors[f"{name}.weight"]
-        tensors[f"{name}.qweight"] = _packed(levels, order)
-        tensors[f"{name}.qzeros"] = _packed(zeros, order)
+        tensors[f"{name}.qweight"] = _packed(levels, order=order)
+        tensors[f"{name}.qzeros"] = _packed(zeros, order=order)
         tensors[f"{name}.scales"] = scale
     config = {"quant_method": "awq", "bits": 4, "group_size": GROUP, "zero_point": True, "version": "gemm"}
-    _write_config(base, folder, tensors, config)
+    skipped = {"modules_to_not_convert": ["mlp.gate"]} if next(experts(model), None) else {}
+    _write_config(base, folder, tensors, {**config, **skipped})
     return model
 
 
-def _leveled(module: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """Rounds the weight of a layer to levels from 0 to 15 with a zero and a scale for each group; returns the levels
-    [depth, columns], and the zeros, of which none is 0, and scales [groups, columns]."""
-    grouped = module.weight.data.T.unflatten(0, (-1, GROUP))
+def _leveled(weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Rounds a weight to levels from 0 to 15 with a zero and a scale for each group; returns the levels [depth,
+    columns], and the zeros, of which none is 0, and scales [groups, columns]."""
+    grouped = weight.T.unflatten(0, (-1, GROUP))
     lowest, highest = grouped.amin(dim=1).clamp(max=0), grouped.amax(dim=1).clamp(min=0)
     scale = (highest - lowest) / 14
     zeros = torch.round(-lowest / scale).clamp(1, 15)
     levels = (torch.round(grouped / scale[:, None]) + zeros[:, None]).clamp(0, 15)
-    module.weight.data = ((levels - zeros[:, None]) * scale[:, None]).flatten(0, 1).T.contiguous()
+    weight.copy_(((levels - zeros[:, None]) * scale[:, None]).flatten(0, 1).T)
     return levels.flatten(0, 1).to(torch.int64), zeros.to(torch.int64), scale
 
 
-def _packed(levels: Tensor, order: Iterable[int]) -> Tensor:
-    """Words of eight levels of the last dimension; `order` has the number of the level in each field, the lowest bits
-    first."""
-    fields = levels.unflatten(-1, (-1, 8))[..., list(order)]
-    words = (fields << torch.arange(0, 32, 4)).sum(dim=-1)
+def _packed(levels: Tensor, bits: int = 4, order: Sequence[int] = ()) -> Tensor:
+    """Words of the levels of the last dimension; `order` has the number of the level in each field, the lowest bits
+    first; without it they are in their order."""
+    fields = levels.unflatten(-1, (-1, 32 // bits))[..., list(order) or list(range(32 // bits))]
+    words = (fields << torch.arange(0, 32, bits)).sum(dim=-1)
     return torch.where(words >= 2**31, words - 2**32, words).to(torch.int32)
 
 

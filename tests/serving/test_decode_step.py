@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import quantized_models
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs/serving.md"
 PROMPTS = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
@@ -18,8 +19,8 @@ SAMPLED = {"temperature": 0.9, "top_k": 20, "top_p": 0.9, "min_p": 0.01, "repeti
 
 @pytest.mark.parametrize(
     ("name", "sampling"),
-    [("llama", {}), ("llama", SAMPLED), ("qwen3_moe", {}), ("gemma2", {}), ("deepseek_v3", {})],
-    ids=["greedy", "sampled", "qwen3_moe", "gemma2", "deepseek_v3"],
+    [(name, {}) for name in ("llama", "qwen3_moe", "qwen3_moe w4a16", "gemma2", "deepseek_v3")] + [("llama", SAMPLED)],
+    ids=["llama", "qwen3_moe", "qwen3_moe w4a16", "gemma2", "deepseek_v3", "sampled"],
 )
 def test_no_function_of_a_step_runs_on_the_host(
     name: str,
@@ -31,7 +32,12 @@ def test_no_function_of_a_step_runs_on_the_host(
     rounds: list[dict[str, Any]] = [
         {"prompts": PROMPTS, "sampling": {**sampling, "max_tokens": count}} for count in (4, 4, 20)
     ]
-    results = run(model=str(models(name)), rounds=rounds, variables={"DIOPI_FALLBACK": "log"})
+    name, *form = name.split()
+    folder = models(name)
+    if form:
+        folder = tmp_path / "quantized"
+        getattr(quantized_models, f"save_{form[0]}")(models(name), folder)
+    results = run(model=str(folder), rounds=rounds, variables={"DIOPI_FALLBACK": "log"})
     assert results["fallbacks"] == [{}, {}, {}]  # by PyTorch, without a kernel of the backend
     log = (tmp_path / "log").read_text()
     start, _, few, many = (

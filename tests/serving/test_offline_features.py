@@ -154,7 +154,8 @@ def test_an_adapter_of_low_rank(run: Run, llama: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "form", ["w4a16", "w8a8", "gptq", "awq", "static_float8", "float8 tensor", "float8 channel", "float8 block"]
+    "form",
+    ["w4a16", "w8a16", "w8a8", "gptq", "awq", "static_float8", "float8 tensor", "float8 channel", "float8 block"],
 )
 def test_quantized_weights(form: str, run: Run, llama: Path, tmp_path: Path) -> None:
     prompts = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
@@ -164,11 +165,24 @@ def test_quantized_weights(form: str, run: Run, llama: Path, tmp_path: Path) -> 
     assert tokens(results) == tiny_models.greedy(model, prompts, 16)
 
 
-@pytest.mark.parametrize("strategy", ["tensor", "channel", "block"])
-def test_experts_of_float8(strategy: str, run: Run, models: Models, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "form",
+    [
+        "float8_experts tensor",
+        "float8_experts channel",
+        "float8_experts block",
+        "w4a16",
+        "w8a16",
+        "w4a16_zeros",
+        "gptq",
+        "awq",
+    ],
+)
+def test_quantized_experts(form: str, run: Run, models: Models, tmp_path: Path) -> None:
     prompts = [[1, 5, 9, 33, 7], [2, 100, 200, 17, 88, 91, 3]]
-    model = quantized_models.save_float8_experts(models("qwen3_moe"), tmp_path / strategy, strategy)
-    results = run(model=str(tmp_path / strategy), rounds=[{"prompts": prompts}])
+    function, *strategy = form.split()
+    model = getattr(quantized_models, f"save_{function}")(models("qwen3_moe"), tmp_path / form, *strategy)
+    results = run(model=str(tmp_path / form), rounds=[{"prompts": prompts}])
     dequantized = tiny_models.greedy(model, prompts, 16)
     assert dequantized != expected(models("qwen3_moe"), prompts, 16)
     assert tokens(results) == dequantized

@@ -8,8 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from built import BUILT
+
 ROOT = Path(__file__).resolve().parents[2]
-BUILT = ROOT / "build/tests/plain"
 TREE = BUILT / "build/tests/kestrel/written/kestrel"
 LIBRARIES = {
     "TORCH_KESTREL_LIBRARIES": BUILT / "kestrel/served",

@@ -7,7 +7,7 @@ import numpy as np
 from diopigen.conformance.dtypes import Array
 from diopigen.conformance.oracles import Answer, Call, Expected, oracle
 from diopigen.conformance.oracles.llm_norm import ACTIVATIONS
-from diopigen.conformance.oracles.llm_quantized import spread
+from diopigen.conformance.oracles.llm_quantized import packed_weight, spread
 from diopigen.conformance.products import product, size_of_product
 from diopigen.contract.dtypes import SMALLEST_NORMAL
 
@@ -51,7 +51,18 @@ def _scaled(call: Call, name: str) -> Array:
 
 @oracle("FusedExperts")
 def _fused_experts(call: Call) -> Answer:
-    x, first, second = call.wide("input"), _scaled(call, "gate_up"), _scaled(call, "down")
+    scaled = call.has("gate_up_scale") or call.has("down_scale")
+    return _experts(call, _scaled(call, "gate_up"), _scaled(call, "down"), scaled)
+
+
+@oracle("PackedExperts")
+def _packed_experts(call: Call) -> Answer:
+    return _experts(call, packed_weight(call, "gate_up_"), packed_weight(call, "down_"), True)
+
+
+def _experts(call: Call, first: Array, second: Array, is_dequantized: bool) -> Answer:
+    """The layers of experts by their weights; dequantized ones may be rounded to the dtype of activations."""
+    x = call.wide("input")
     weights, experts = call.wide("weights"), np.asarray(call["experts"])
     local = np.asarray(call["expert_map"]) if call.has("expert_map") else np.arange(len(first))
     first_bias = call.wide("gate_up_bias") if call.has("gate_up_bias") else np.zeros(first.shape[:2])
@@ -76,9 +87,12 @@ def _fused_experts(call: Call) -> Answer:
         result = product(hidden[None], back)[0]
         weight = abs(weights[token, position])
         values[token] += weights[token, position] * (result + second_bias[expert])
-        size[token] += weight * (product(unsure[None], np.abs(back))[0] + np.abs(second_bias[expert]))
+        terms_size = product(unsure[None], np.abs(back))[0]
+        size[token] += weight * (terms_size + np.abs(second_bias[expert]))
         # The result of an expert, and its weight, may be rounded as well.
         own = product(rounded[None], np.abs(back))[0] + 3 * np.abs(result) + np.abs(second_bias[expert])
+        if is_dequantized:
+            own = own + terms_size + product(np.abs(hidden)[None], np.abs(back))[0]
         narrowed[token] += weight * own
     terms = x.shape[1] + second.shape[2] + experts.shape[1]
     return {"out": Expected(values, size, terms, narrowed=narrowed)}

@@ -17,15 +17,21 @@ def unpacked(words: Array, bits: int) -> Array:
     return np.asarray(fields.reshape(*words.shape[:-1], words.shape[-1] * len(shifts)).astype(np.int64))
 
 
+def packed_weight(call: Call, prefix: str = "") -> Array:
+    """The dequantized rows of packed integers, from the weight, scale and zeros of a call."""
+    scale, bits = call.wide(f"{prefix}scale"), int(call["bits"])
+    zeros = f"{prefix}zero" if prefix else "zero_point"
+    levels = unpacked(np.asarray(call[f"{prefix}weight"]), bits)
+    length = levels.shape[-1] // max(scale.shape[-1], 1)
+    zero = np.full(scale.shape, 1 << (bits - 1))
+    if call.has(zeros):
+        zero = unpacked(np.asarray(call[zeros]).swapaxes(-1, -2), bits).swapaxes(-1, -2)
+    return np.asarray((levels - np.repeat(zero, length, axis=-1)) * np.repeat(scale, length, axis=-1))
+
+
 @oracle("PackedLinear")
 def _packed_linear(call: Call) -> Answer:
-    scale, bits = call.wide("scale"), int(call["bits"])
-    levels = unpacked(np.asarray(call["weight"]), bits)
-    length = levels.shape[1] // max(scale.shape[1], 1)
-    zero = np.full(scale.shape, 1 << (bits - 1))
-    if call.has("zero_point"):
-        zero = unpacked(np.asarray(call["zero_point"]).T, bits).T
-    return _linear(call, (levels - np.repeat(zero, length, axis=1)) * np.repeat(scale, length, axis=1))
+    return _linear(call, packed_weight(call))
 
 
 def _linear(call: Call, weight: Array) -> Answer:

@@ -268,6 +268,58 @@ DIOPI_API diopiError_t diopiFusedExperts(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t down_scale, int64_t block);
 
 /**
+ * @brief FusedExperts whose weights are packed integers of 4 or 8 bits, as those of PackedLinear: (weight - zero) *
+ *        scale.
+ * @note Source: GPTQ, Frantar et al. 2022; experts with the format pack-quantized of compressed-tensors in vLLM.
+ * @note bits.range: bits is at least 4 and at most 8 (else diopiErrorOccurred).
+ * @note C1: every expert is one of the weights, or of expert_map (else diopiErrorOccurred).
+ * @note C2: every number of expert_map is one of the weights (else diopiErrorOccurred).
+ * @note C3: bits is 4 or 8 (else diopiErrorOccurred).
+ * @note C4: the rows of gate_up_weight hold hidden_size weights (else diopiErrorOccurred).
+ * @note C5: a row of down_weight holds a weight for every second row of gate_up_weight (else diopiErrorOccurred).
+ * @note C6: groups of gate_up_scale divide hidden_size (else diopiErrorOccurred).
+ * @note C7: groups of down_scale divide intermediate_size (else diopiErrorOccurred).
+ * @note C8: gate_up_zero holds a zero for each row (else diopiErrorOccurred).
+ * @note C9: down_zero holds a zero for each row (else diopiErrorOccurred).
+ * @param[in] ctx Context of the call.
+ * @param[out] out Weighted sums, [tokens, hidden_size]. Dtype: same(input). Shape: same(input).
+ * @param[in] input Hidden states, [tokens, hidden_size]. Dtype: float16, bfloat16, float32. Shape: [T, H].
+ * @param[in] gate_up_weight Rows of the gates, then rows of the values that they multiply, [experts, 2 *
+ *         intermediate_size, hidden_size * bits / 32]: unsigned integers, the first of each word in its lowest bits.
+ *         Dtype: int32. Shape: [E, N, W].
+ * @param[in] down_weight Projection back, [experts, hidden_size, intermediate_size * bits / 32]. Dtype: int32. Shape:
+ *         [E, H, V].
+ * @param[in] gate_up_scale Factor on each group of hidden_size / groups neighbouring weights of a row, [experts, 2 *
+ *         intermediate_size, groups]. Dtype: same(input). Shape: [E, N, G].
+ * @param[in] down_scale The same of the second projection, [experts, hidden_size, groups]. Dtype: same(input). Shape:
+ *         [E, H, J].
+ * @param[in] weights Weights of the experts of each token, [tokens, top_k]. Dtype: float32. Shape: [T, K].
+ * @param[in] experts Experts of each token, [tokens, top_k]; a negative one is left out. Dtype: index. Shape: [T, K].
+ * @param[in] gate_up_zero Zero of each group, [experts, 2 * intermediate_size * bits / 32, groups], packed along the
+ *         rows; null stands for 2 ** (bits - 1). Dtype: int32. Shape: [E, Z, G]. May be null. Default: null.
+ * @param[in] down_zero The same of the second projection, [experts, hidden_size * bits / 32, groups]. Dtype: int32.
+ *         Shape: [E, Y, J]. May be null. Default: null.
+ * @param[in] gate_up_bias Added to the first projection; null adds nothing. Dtype: same(input). Shape: [E, N]. May be
+ *         null. Default: null.
+ * @param[in] down_bias Added to the second projection; null adds nothing. Dtype: same(input). Shape: [E, H]. May be
+ *         null. Default: null.
+ * @param[in] expert_map Number on this device of each expert, -1 for those of other devices, which are left out; null
+ *         if all are here. Dtype: index. Shape: [M]. May be null. Default: null.
+ * @param[in] activation Activation of the gates. One of silu, gelu, gelu_tanh. Default: 'silu'.
+ * @param[in] bits Bits of a weight, 4 or 8. Default: 4.
+ * @return diopiSuccess, or the error that the call met.
+ * @since 1.1
+ */
+DIOPI_API diopiError_t diopiPackedExperts(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                          diopiConstTensorHandle_t input, diopiConstTensorHandle_t gate_up_weight,
+                                          diopiConstTensorHandle_t down_weight, diopiConstTensorHandle_t gate_up_scale,
+                                          diopiConstTensorHandle_t down_scale, diopiConstTensorHandle_t weights,
+                                          diopiConstTensorHandle_t experts, diopiConstTensorHandle_t gate_up_zero,
+                                          diopiConstTensorHandle_t down_zero, diopiConstTensorHandle_t gate_up_bias,
+                                          diopiConstTensorHandle_t down_bias, diopiConstTensorHandle_t expert_map,
+                                          const char* activation, int64_t bits);
+
+/**
  * @brief Product of each group of rows with a matrix of its own.
  * @note Source: MegaBlocks, Gale et al. 2022; torch._grouped_mm, with the matrices as those of linear layers.
  * @note C1: group_ends never falls and is within the rows (else diopiErrorOccurred).

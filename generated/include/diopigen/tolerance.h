@@ -706,6 +706,7 @@ constexpr FunctionTolerance kFunctionTolerances[] = {
     {"diopiNormalizeBackward", Tolerance::kReduction},
     {"diopiOneHot", Tolerance::kExact},
     {"diopiOnes", Tolerance::kExact},
+    {"diopiPackedExperts", Tolerance::kAttention},
     {"diopiPackedLinear", Tolerance::kAttention},
     {"diopiPad", Tolerance::kExact},
     {"diopiPagedAttention", Tolerance::kAttention},

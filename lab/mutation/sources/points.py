@@ -193,8 +193,9 @@ def _grain(cursor: Cursor, source: Source) -> tuple[int, int] | None:
     return span(arguments[index]) if index < len(arguments) else None
 
 
-_GRAINS = {"parallel_for": 1, "run_parallel": 1, "reduce_samples": 2, "each": 1}
-"""Index of the argument of a function with the grain size of threads or the cost of a step."""
+_GRAINS = {"parallel_for": 1, "run_parallel": 1, "reduce_samples": 2, "each": 1, "Each": 2}
+"""Index of the argument of a function with the grain size of threads or the cost of a step; an object that is called is
+the first."""
 
 
 def read(path: Path) -> Source:

@@ -7,16 +7,18 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
-from vllm.model_executor.layers.fused_moe import RoutedExperts
+from vllm.model_executor.layers.fused_moe import RoutedExperts, UnquantizedFusedMoEMethod
 from vllm.model_executor.layers.quantization import fp8, register_quantization_config
 from vllm.model_executor.layers.quantization.auto_awq import AutoAWQConfig, AutoAWQLinearMethod
-from vllm.model_executor.layers.quantization.auto_gptq import AutoGPTQConfig, AutoGPTQLinearMethod
+from vllm.model_executor.layers.quantization.auto_gptq import AutoGPTQConfig, AutoGPTQLinearMethod, get_moe_quant_method
 from vllm.model_executor.layers.quantization.compressed_tensors.compressed_tensors_moe import (
     compressed_tensors_moe_w8a8_fp8,
+    compressed_tensors_moe_wna16,
 )
 from vllm.model_executor.layers.quantization.utils.gptq_utils import get_linear_quant_method
+from vllm.model_executor.layers.quantization.utils.quant_utils import is_layer_skipped
 
-from . import experts, functions
+from . import experts, functions, packed_experts
 
 _TYPES = {bits: AutoGPTQConfig.TYPE_MAP[bits, True] for bits in (4, 8)}
 _DTYPES = [torch.float32, torch.float16, torch.bfloat16]
@@ -48,15 +50,11 @@ class DiopiAWQLinearMethod(AutoAWQLinearMethod):
         return functions.awq_linear(x, layer.qweight, layer.scales, layer.qzeros, bias)
 
 
-def _refuse_experts(layer: Any, prefix: str, form: str) -> None:
-    if isinstance(layer, RoutedExperts):
-        raise NotImplementedError(f"{prefix}: experts with weights of {form} are not supported")
-
-
 def register() -> None:
-    """Registers the configurations in the place of vLLM's, and experts of float8, for which vLLM has no registry."""
+    """Registers the configurations in the place of vLLM's, and experts, for which vLLM has no registry."""
     fp8.Fp8MoEMethod = experts.DiopiFloat8Experts
     compressed_tensors_moe_w8a8_fp8.CompressedTensorsW8A8Fp8MoEMethod = experts.DiopiCompressedFloat8Experts
+    compressed_tensors_moe_wna16.CompressedTensorsWNA16MoEMethod = packed_experts.DiopiCompressedPackedExperts
 
     @register_quantization_config("fp8")
     class DiopiFloat8Config(fp8.Fp8Config):
@@ -74,7 +72,8 @@ def register() -> None:
             return _DTYPES
 
         def get_quant_method(self, layer: Any, prefix: str) -> Any:
-            _refuse_experts(layer, prefix, "GPTQ")
+            if isinstance(layer, RoutedExperts):
+                return get_moe_quant_method(self, layer, prefix, packed_experts.DiopiGPTQExperts)
             return get_linear_quant_method(self, layer, prefix, DiopiGPTQLinearMethod)
 
     @register_quantization_config("auto_awq")
@@ -84,8 +83,11 @@ def register() -> None:
             return _DTYPES
 
         def get_quant_method(self, layer: Any, prefix: str) -> Any:
-            _refuse_experts(layer, prefix, "AWQ")
             if not self.zero_point or self.weight_bits != 4:
                 raise NotImplementedError(f"{prefix}: weights of AWQ have 4 bits and zero points here")
+            if isinstance(layer, RoutedExperts):
+                if is_layer_skipped(prefix, self.modules_to_not_convert, match_mode="substring"):
+                    return UnquantizedFusedMoEMethod(layer.moe_config)
+                return packed_experts.DiopiAWQExperts(self, layer.moe_config)
             method = super().get_quant_method(layer, prefix)
             return DiopiAWQLinearMethod(self) if isinstance(method, AutoAWQLinearMethod) else method

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -134,6 +137,26 @@ def fused_experts(
     scales = gate_up_scale, down_scale, block
     out: Tensor = _operators.fused_experts(
         input, gate_up, down, weights, ids, gate_up_bias, down_bias, expert_map, activation, *scales
+    )
+    return out
+
+
+def packed_experts(
+    input: Tensor,
+    gate_up: Sequence[Any],
+    down: Sequence[Any],
+    weights: Tensor,
+    ids: Tensor,
+    expert_map: Tensor | None,
+    activation: str,
+    bits: int,
+) -> Tensor:
+    """Returns `fused_experts` with weights of 4 or 8 bits. Both projections are weights, packed along the last
+    dimension as for `packed_linear`; a scale for each group, [experts, rows, groups]; a zero for each, int32 [experts,
+    rows * bits / 32, groups], packed along the rows, or None for half the range; and a bias or None."""
+    matrices, scales, zeros, biases = zip(gate_up, down, strict=True)
+    out: Tensor = _operators.packed_experts(
+        input, *matrices, *scales, weights, ids, *zeros, *biases, expert_map, activation, bits
     )
     return out
 

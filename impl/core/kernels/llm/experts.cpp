@@ -1,7 +1,9 @@
-// Mixtures of experts: TopkGating, FusedExperts, GroupedGemm.
+// Mixtures of experts: TopkGating, FusedExperts, PackedExperts, GroupedGemm.
 #include <diopigen_kernels/serving/experts.h>
+#include <diopigen_kernels/serving/quantized.h>
 
 #include <optional>
+#include <type_traits>
 
 #include "diopi_core/kernel_checks.h"
 #include "diopi_core/raw_elements.h"
@@ -30,6 +32,68 @@ ExpertScales scales_of(const Tensor& scale, const float* data, const Tensor& wei
 
 Gate gate_of(std::string_view activation) {
     return activation == "silu" ? Gate::kSilu : activation == "gelu" ? Gate::kGelu : Gate::kGeluTanh;
+}
+
+// Packed weights with their scales and zeros, without gaps.
+class PackedOperand {
+  public:
+    PackedOperand(const Tensor& weight, const Tensor& scale, const Tensor& zero, int64_t bits)
+        : packed_(weight),
+          factors_(scale),
+          zeros_(zero),
+          rows_(weight.shape[1]),
+          groups_(scale.shape[2]),
+          bits_(static_cast<int>(bits)) {}
+    PackedMatrix matrix() const {
+        return {reinterpret_cast<const int32_t*>(packed_.data()),
+                factors_.data(),
+                reinterpret_cast<const int32_t*>(zeros_.data()),
+                rows_,
+                groups_,
+                bits_};
+    }
+
+  private:
+    Input<Int32> packed_;
+    Input<float> factors_;
+    Input<Int32> zeros_;
+    int64_t rows_, groups_;
+    int bits_;
+};
+
+// The layers of all experts; `visit` gets what computes them by their two matrices.
+template <typename Args, typename Visit>
+void feed_forward(const Args& args, int64_t inner, Visit&& visit) {
+    const IntegralInput experts(args.experts);
+    const IntegralInput local(args.expert_map);
+    const int64_t count = args.down_weight.shape[0];
+    const int64_t known = args.expert_map.is_null() ? count : args.expert_map.numel;
+    require_within(experts.data(), args.experts.numel, INT64_MIN, known,
+                   "C1: every expert is one of the weights, or of expert_map");
+    if (!args.expert_map.is_null()) {
+        require_within(local.data(), known, INT64_MIN, count, "C2: every number of expert_map is one of the weights");
+    }
+    const Input<float> x(args.input);
+    const Input<float> weights(args.weights);
+    const Input<float> first_bias(args.gate_up_bias);
+    const Input<float> second_bias(args.down_bias);
+    const Output<float> out(args.out);
+    const int64_t tokens = args.input.shape[0];
+    const int64_t hidden = args.input.shape[1];
+    const int64_t top = args.experts.shape[1];
+    const Temporary between({tokens, top, inner}, Dtype::kFloat32, args.input);
+    float* const values = between.tensor().template elements<float>();
+    const LocalExpert expert_at{experts.data(), local.data()};
+    visit([&](const auto& first, const auto& second) {
+        using Matrix = std::decay_t<decltype(first)>;
+        Each()(tokens * top * inner, 2 * hidden,
+               ExpertHidden<Matrix>{values, x.data(), first, first_bias.data(), expert_at, top, inner, hidden,
+                                    gate_of(args.activation)});
+        Each()(tokens * hidden, top * inner,
+               ExpertSum<Matrix>{out.data(), values, second, second_bias.data(), weights.data(), expert_at, top, inner,
+                                 hidden});
+    });
+    out.store();
 }
 
 // An owner for each group.
@@ -68,43 +132,28 @@ void entry::topk_gating(const TopkGatingArgs& args) {
 
 void entry::fused_experts(const FusedExpertsArgs& args) {
     require_separate({&args.out},
-                     {&args.gate_up_weight, &args.down_weight, &args.weights, &args.experts, &args.gate_up_bias,
-                      &args.down_bias, &args.expert_map, &args.gate_up_scale, &args.down_scale});
-    const IntegralInput experts(args.experts);
-    const IntegralInput local(args.expert_map);
-    const int64_t count = args.down_weight.shape[0];
-    const int64_t known = args.expert_map.is_null() ? count : args.expert_map.numel;
-    require_within(experts.data(), args.experts.numel, INT64_MIN, known,
-                   "C1: every expert is one of the weights, or of expert_map");
-    if (!args.expert_map.is_null()) {
-        require_within(local.data(), known, INT64_MIN, count, "C2: every number of expert_map is one of the weights");
-    }
-    const Input<float> x(args.input);
-    const Input<float> weights(args.weights);
-    const Input<float> first_bias(args.gate_up_bias);
-    const Input<float> second_bias(args.down_bias);
+                     {&args.input, &args.gate_up_weight, &args.down_weight, &args.weights, &args.experts,
+                      &args.gate_up_bias, &args.down_bias, &args.expert_map, &args.gate_up_scale, &args.down_scale});
     const Input<float> first_scale(args.gate_up_scale);
     const Input<float> second_scale(args.down_scale);
     const ExpertScales first = scales_of(args.gate_up_scale, first_scale.data(), args.gate_up_weight, args.block);
     const ExpertScales second = scales_of(args.down_scale, second_scale.data(), args.down_weight, args.block);
-    const Output<float> out(args.out);
-    const int64_t tokens = args.input.shape[0];
-    const int64_t hidden = args.input.shape[1];
-    const int64_t inner = args.down_weight.shape[2];
-    const int64_t top = args.experts.shape[1];
-    const Temporary between({tokens, top, inner}, Dtype::kFloat32, args.input);
-    float* const values = between.tensor().elements<float>();
-    const LocalExpert expert_at{experts.data(), local.data()};
-    dispatch_stored(args.gate_up_weight, [&](auto sample) {
-        using Element = decltype(sample);
-        Each()(tokens * top * inner, 2 * hidden,
-               ExpertHidden<Element>{values, x.data(), matrix_of<Element>(args.gate_up_weight, first),
-                                     first_bias.data(), expert_at, top, inner, hidden, gate_of(args.activation)});
-        Each()(tokens * hidden, top * inner,
-               ExpertSum<Element>{out.data(), values, matrix_of<Element>(args.down_weight, second), second_bias.data(),
-                                  weights.data(), expert_at, top, inner, hidden});
+    feed_forward(args, args.down_weight.shape[2], [&](auto&& layers) {
+        dispatch_stored(args.gate_up_weight, [&](auto sample) {
+            using Element = decltype(sample);
+            layers(matrix_of<Element>(args.gate_up_weight, first), matrix_of<Element>(args.down_weight, second));
+        });
     });
-    out.store();
+}
+
+void entry::packed_experts(const PackedExpertsArgs& args) {
+    require_separate({&args.out}, {&args.input, &args.gate_up_weight, &args.down_weight, &args.gate_up_scale,
+                                   &args.down_scale, &args.weights, &args.experts, &args.gate_up_zero, &args.down_zero,
+                                   &args.gate_up_bias, &args.down_bias, &args.expert_map});
+    const PackedOperand first(args.gate_up_weight, args.gate_up_scale, args.gate_up_zero, args.bits);
+    const PackedOperand second(args.down_weight, args.down_scale, args.down_zero, args.bits);
+    feed_forward(args, args.gate_up_weight.shape[1] / 2,
+                 [&](auto&& layers) { layers(first.matrix(), second.matrix()); });
 }
 
 void entry::grouped_gemm(const GroupedGemmArgs& args) {

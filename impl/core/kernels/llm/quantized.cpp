@@ -22,10 +22,14 @@ void entry::packed_linear(const PackedLinearArgs& args) {
     const Input<Int32> zero(args.zero_point);
     const Input<float> bias(args.bias);
     const Output<float> out(args.out);
-    Each()(args.out.numel, args.input.shape[args.input.rank - 1],
-           PackedProduct{out.data(), x.data(), reinterpret_cast<const int32_t*>(weight.data()), scale.data(),
-                         reinterpret_cast<const int32_t*>(zero.data()), bias.data(), args.weight.shape[0],
-                         args.input.shape[args.input.rank - 1], args.scale.shape[1], static_cast<int>(args.bits)});
+    const int64_t depth = args.input.shape[args.input.rank - 1];
+    const PackedMatrix rows{reinterpret_cast<const int32_t*>(weight.data()),
+                            scale.data(),
+                            reinterpret_cast<const int32_t*>(zero.data()),
+                            args.weight.shape[0],
+                            args.scale.shape[1],
+                            static_cast<int>(args.bits)};
+    Each()(args.out.numel, depth, PackedProduct{out.data(), x.data(), rows, bias.data(), depth});
     out.store();
 }
 
@@ -95,7 +99,7 @@ void entry::awq_linear(const AwqLinearArgs& args) {
 void entry::quantize_float8_by_token(const QuantizeFloat8ByTokenArgs& args) {
     require_separate({&args.out, &args.scale}, {&args.input});
     const int64_t size = args.input.shape[args.input.rank - 1];
-    const int64_t groups = args.scale.rank == 0 ? 1 : args.scale.shape[args.scale.rank - 1];
+    const int64_t groups = args.scale.shape[args.scale.rank - 1];
     const Input<float> x(args.input);
     const Tensor target = bytes_of(args.out);
     const RawOutput out(target);
@@ -134,7 +138,7 @@ void entry::scaled_float8_linear(const ScaledFloat8LinearArgs& args) {
     const Input<float> bias(args.bias);
     const Output<float> out(args.out);
     const auto scales = [&](const Tensor& tensor, const void* data, bool is_power_of_two, int64_t rows) {
-        const int64_t count = tensor.rank == 0 ? 1 : tensor.shape[tensor.rank - 1];
+        const int64_t count = tensor.shape[tensor.rank - 1];
         return Float8Product::scales(data, is_power_of_two, rows, count > 0 ? tensor.numel / count : 0, count,
                                      args.block);
     };

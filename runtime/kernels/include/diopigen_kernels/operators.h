@@ -123,6 +123,9 @@ Status topkGating(const Launch& launch, Context ctx, Out weights, Out experts, I
 Status fusedExperts(const Launch& launch, Context ctx, Out out, In input, In gate_up_weight, In down_weight, In weights,
                     In experts, In gate_up_bias, In down_bias, In expert_map, const char* activation, In gate_up_scale,
                     In down_scale, int64_t block);
+Status packedExperts(const Launch& launch, Context ctx, Out out, In input, In gate_up_weight, In down_weight,
+                     In gate_up_scale, In down_scale, In weights, In experts, In gate_up_zero, In down_zero,
+                     In gate_up_bias, In down_bias, In expert_map, const char* activation, int64_t bits);
 Status groupedGemm(const Launch& launch, Context ctx, Out out, In input, In weight, In bias, In group_ends);
 Status maskLogitsInp(const Launch& launch, Context ctx, Out logits, In top_k, In top_p, In min_p);
 Status penalizeLogitsInp(const Launch& launch, Context ctx, Out logits, In prompt_tokens, In output_tokens, In presence,

@@ -1,8 +1,10 @@
 // First versions of mixtures of experts.
 #include <diopigen_kernels/operators.h>
 #include <diopigen_kernels/serving/experts.h>
+#include <diopigen_kernels/serving/quantized.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 
@@ -28,6 +30,67 @@ bool has_scales(const Shape& scale, const Shape& weight, int64_t block) {
     const Shape blocks{weight[0], (weight[1] + block - 1) / block, (weight[2] + block - 1) / block};
     return scale == Shape{weight[0], 1, 1} || scale == Shape{weight[0], weight[1], 1} || scale == blocks;
 }
+
+std::optional<Gate> gate_of(const char* activation) {
+    const std::string_view name(activation == nullptr ? "" : activation);
+    return name == "silu"        ? std::optional(Gate::kSilu)
+           : name == "gelu"      ? std::optional(Gate::kGelu)
+           : name == "gelu_tanh" ? std::optional(Gate::kGeluTanh)
+                                 : std::nullopt;
+}
+
+constexpr const char* kUnknownGate = "an activation that is not known";
+
+// Whether what both functions of experts have is as it must be: the result, then tokens, weights of experts, their
+// numbers, biases and the map at 1 and 4 to 8.
+bool are_experts(const Call& call, int64_t count, int64_t inner) {
+    if (!call.haveRank({1, 4, 5}, 2) || !call.haveRank({8}, 1) || !isFloat(call.dtype(1)) ||
+        !call.haveDtype({0, 6, 7}, call.dtype(1)) || !call.haveDtype({4}, diopi_dtype_float32)) {
+        return false;
+    }
+    const int64_t tokens = call.shape(1)[0], hidden = call.shape(1)[1], top = call.shape(4)[1];
+    return call.haveShape({0}, {tokens, hidden}) && call.haveShape({4, 5}, {tokens, top}) &&
+           call.haveShape({6}, {count, 2 * inner}) && call.haveShape({7}, {count, hidden});
+}
+
+// The layers of all experts, by their two matrices.
+class FeedForward {
+  public:
+    FeedForward(const Call& call, int64_t count, int64_t inner, Gate gate)
+        : tokens_(call.shape(1)[0]),
+          hidden_(call.shape(1)[1]),
+          top_(call.shape(4)[1]),
+          count_(count),
+          inner_(inner),
+          known_(call.has(8) ? call.shape(8)[0] : count),
+          gate_(gate) {}
+
+    template <typename Matrix>
+    void operator()(const Kernel& k, const Matrix& first, const Matrix& second) const {
+        const FloatInput x(k, 1, {tokens_, hidden_}), weight(k, 4, {tokens_, top_}),
+            first_bias(k, 6, {count_, 2 * inner_}), second_bias(k, 7, {count_, hidden_});
+        const Input<int64_t> selected(k, 5, {tokens_, top_}), local(k, 8, {known_});
+        require_within(selected.data(), tokens_ * top_, INT64_MIN, known_, kUnknown);
+        const bool is_mapped = k.buffer(8).isTensor;
+        if (is_mapped) {
+            require_within(local.data(), known_, INT64_MIN, count_, kUnknown);
+        }
+        const LocalExpert expert_at{selected.data(), is_mapped ? local.data() : nullptr};
+        FloatOutput to(k, 0, {tokens_, hidden_});
+        std::vector<float> between(static_cast<std::size_t>(tokens_ * top_ * inner_));
+        each(tokens_ * top_ * inner_, 2 * hidden_,
+             ExpertHidden<Matrix>{between.data(), x.data(), first, data_of(k, 6, first_bias), expert_at, top_, inner_,
+                                  hidden_, gate_});
+        each(tokens_ * hidden_, top_ * inner_,
+             ExpertSum<Matrix>{to.data(), between.data(), second, data_of(k, 7, second_bias), weight.data(), expert_at,
+                               top_, inner_, hidden_});
+        to.finish();
+    }
+
+  private:
+    int64_t tokens_, hidden_, top_, count_, inner_, known_;
+    Gate gate_;
+};
 
 }  // namespace
 
@@ -68,53 +131,76 @@ Status fusedExperts(const Launch& launch, Context ctx, Out out, In input, In gat
                     {input, gate_up_weight, down_weight, weights, experts, gate_up_bias, down_bias, expert_map,
                      gate_up_scale, down_scale},
                     {6, 7, 8, 9, 10});
-    if (!call.isComplete() || !call.haveRank({1, 4, 5}, 2) || !call.haveRank({2, 3}, 3) || !call.haveRank({8}, 1) ||
-        !isFloat(call.dtype(1)) || !call.haveDtype({0, 6, 7}, call.dtype(1)) ||
+    if (!call.isComplete() || !call.haveRank({2, 3}, 3) ||
         (!is_float8(call.dtype(2)) && !call.haveDtype({2}, call.dtype(1))) || !call.haveDtype({3}, call.dtype(2)) ||
-        !call.haveDtype({4, 9, 10}, diopi_dtype_float32) || !call.haveRank({9, 10}, 3) || block < 1) {
+        !call.haveDtype({9, 10}, diopi_dtype_float32) || !call.haveRank({9, 10}, 3) || block < 1) {
         return call.rejected();
     }
-    const int64_t tokens = call.shape(1)[0], hidden = call.shape(1)[1], top = call.shape(4)[1];
     const int64_t count = call.shape(3)[0], inner = call.shape(3)[2];
-    if (!call.haveShape({0}, {tokens, hidden}) || !call.haveShape({2}, {count, 2 * inner, hidden}) ||
-        !call.haveShape({3}, {count, hidden, inner}) || !call.haveShape({4, 5}, {tokens, top}) ||
-        !call.haveShape({6}, {count, 2 * inner}) || !call.haveShape({7}, {count, hidden}) ||
+    if (!are_experts(call, count, inner)) {
+        return call.rejected();
+    }
+    const int64_t hidden = call.shape(1)[1];
+    if (!call.haveShape({2}, {count, 2 * inner, hidden}) || !call.haveShape({3}, {count, hidden, inner}) ||
         (call.has(9) && !has_scales(call.shape(9), call.shape(2), block)) ||
         (call.has(10) && !has_scales(call.shape(10), call.shape(3), block))) {
         return call.rejected();
     }
-    const std::string_view name(activation == nullptr ? "" : activation);
-    const Gate gate = name == "silu" ? Gate::kSilu : name == "gelu" ? Gate::kGelu : Gate::kGeluTanh;
-    if (gate == Gate::kGeluTanh && name != "gelu_tanh") {
-        return call.rejected("an activation that is not known");
+    const std::optional<Gate> gate = gate_of(activation);
+    if (!gate) {
+        return call.rejected(kUnknownGate);
     }
-    const int64_t known = call.has(8) ? call.shape(8)[0] : count;
     const Shape of_first = call.has(9) ? call.shape(9) : Shape{count, 1, 1};
     const Shape of_second = call.has(10) ? call.shape(10) : Shape{count, 1, 1};
+    const FeedForward layers(call, count, inner, *gate);
     return launched(call, launch, [=](const Kernel& k) {
-        const FloatInput x(k, 1, {tokens, hidden}), weight(k, 4, {tokens, top}), first_bias(k, 6, {count, 2 * inner}),
-            second_bias(k, 7, {count, hidden}), first_scale(k, 9, of_first), second_scale(k, 10, of_second);
+        const FloatInput first_scale(k, 9, of_first), second_scale(k, 10, of_second);
         const ExpertScales first = ExpertScales::of(data_of(k, 9, first_scale), &of_first[1], 2 * inner, hidden, block);
         const ExpertScales second = ExpertScales::of(data_of(k, 10, second_scale), &of_second[1], hidden, inner, block);
-        const Input<int64_t> selected(k, 5, {tokens, top}), local(k, 8, {known});
-        require_within(selected.data(), tokens * top, INT64_MIN, known, kUnknown);
-        const bool is_mapped = k.buffer(8).isTensor;
-        if (is_mapped) {
-            require_within(local.data(), known, INT64_MIN, count, kUnknown);
-        }
-        const LocalExpert expert_at{selected.data(), is_mapped ? local.data() : nullptr};
-        FloatOutput to(k, 0, {tokens, hidden});
-        std::vector<float> between(static_cast<std::size_t>(tokens * top * inner));
         with_stored(k.buffer(2).dtype, [&](auto element) {
             using Element = decltype(element);
-            each(tokens * top * inner, 2 * hidden,
-                 ExpertHidden<Element>{between.data(), x.data(), matrix_of<Element>(k, 2, first),
-                                       data_of(k, 6, first_bias), expert_at, top, inner, hidden, gate});
-            each(tokens * hidden, top * inner,
-                 ExpertSum<Element>{to.data(), between.data(), matrix_of<Element>(k, 3, second),
-                                    data_of(k, 7, second_bias), weight.data(), expert_at, top, inner, hidden});
+            layers(k, matrix_of<Element>(k, 2, first), matrix_of<Element>(k, 3, second));
         });
-        to.finish();
+    });
+}
+
+// Only weights and zeros without gaps are read.
+Status packedExperts(const Launch& launch, Context ctx, Out out, In input, In gate_up_weight, In down_weight,
+                     In gate_up_scale, In down_scale, In weights, In experts, In gate_up_zero, In down_zero,
+                     In gate_up_bias, In down_bias, In expert_map, const char* activation, int64_t bits) {
+    const Call call(ctx, "diopiPackedExperts", {out},
+                    {input, gate_up_weight, down_weight, weights, experts, gate_up_bias, down_bias, expert_map,
+                     gate_up_scale, down_scale, gate_up_zero, down_zero},
+                    {6, 7, 8, 11, 12});
+    if (!call.isComplete() || !call.haveRank({2, 3, 9, 10}, 3) || !call.haveDtype({2, 3, 11, 12}, diopi_dtype_int32) ||
+        !call.haveDtype({9, 10}, call.dtype(1)) || (bits != 4 && bits != 8) || !call.isInOrder(2) ||
+        !call.isInOrder(3) || (call.has(11) && !call.isInOrder(11)) || (call.has(12) && !call.isInOrder(12))) {
+        return call.rejected();
+    }
+    const int64_t count = call.shape(2)[0], rows = call.shape(2)[1], inner = rows / 2;
+    if (!are_experts(call, count, inner)) {
+        return call.rejected();
+    }
+    const int64_t hidden = call.shape(1)[1], groups = call.shape(9)[2], inner_groups = call.shape(10)[2];
+    const auto words = [bits](int64_t size) { return size * bits / 32; };
+    if (hidden * bits % 32 != 0 || rows * bits % 64 != 0 || !call.haveShape({2}, {count, rows, words(hidden)}) ||
+        !call.haveShape({3}, {count, hidden, words(inner)}) || !call.haveShape({9}, {count, rows, groups}) ||
+        !call.haveShape({10}, {count, hidden, inner_groups}) || groups == 0 || hidden % groups != 0 ||
+        inner_groups == 0 || inner % inner_groups != 0 || !call.haveShape({11}, {count, words(rows), groups}) ||
+        !call.haveShape({12}, {count, words(hidden), inner_groups})) {
+        return call.rejected();
+    }
+    const std::optional<Gate> gate = gate_of(activation);
+    if (!gate) {
+        return call.rejected(kUnknownGate);
+    }
+    const FeedForward layers(call, count, inner, *gate);
+    return launched(call, launch, [=](const Kernel& k) {
+        const FloatInput first(k, 9, {count, rows, groups}), second(k, 10, {count, hidden, inner_groups});
+        const auto zeros = [&](std::size_t i) { return k.buffer(i).isTensor ? k.in<int32_t>(i) : nullptr; };
+        const int width = static_cast<int>(bits);
+        layers(k, PackedMatrix{k.in<int32_t>(2), first.data(), zeros(11), rows, groups, width},
+               PackedMatrix{k.in<int32_t>(3), second.data(), zeros(12), hidden, inner_groups, width});
     });
 }
 

@@ -39,7 +39,8 @@ Status packedLinear(const Launch& launch, Context ctx, Out out, In input, In wei
     const Shape shape = call.shape(1), rows = leading(shape);
     const int64_t depth = shape.back(), width = call.shape(2)[0], groups = call.shape(3)[1];
     if (!call.haveShape({0}, with_last(rows, width)) || call.shape(2)[1] * 32 != depth * bits ||
-        call.shape(3)[0] != width || depth % groups != 0 || !call.haveShape({5}, {width}) ||
+        call.shape(3)[0] != width || (groups == 0 ? depth != 0 : depth % groups != 0) ||
+        !call.haveShape({5}, {width}) ||
         (call.has(4) && (width * bits % 32 != 0 || !call.haveShape({4}, {width * bits / 32, groups})))) {
         return call.rejected();
     }
@@ -47,9 +48,12 @@ Status packedLinear(const Launch& launch, Context ctx, Out out, In input, In wei
         const FloatInput x(k, 1, shape), factors(k, 3, {width, groups}), shift(k, 5, {width});
         FloatOutput to(k, 0, with_last(rows, width));
         each(product(rows) * width, depth,
-             PackedProduct{to.data(), x.data(), k.in<int32_t>(2), factors.data(),
-                           k.buffer(4).isTensor ? k.in<int32_t>(4) : nullptr, data_of(k, 5, shift), width, depth,
-                           groups, static_cast<int>(bits)});
+             PackedProduct{to.data(),
+                           x.data(),
+                           {k.in<int32_t>(2), factors.data(), k.buffer(4).isTensor ? k.in<int32_t>(4) : nullptr, width,
+                            groups, static_cast<int>(bits)},
+                           data_of(k, 5, shift),
+                           depth});
         to.finish();
     });
 }

@@ -76,6 +76,13 @@ diopiError_t diopiFusedExperts(Context ctx, Out out, In input, In gate_up_weight
                                           experts, gate_up_bias, down_bias, expert_map, activation, gate_up_scale,
                                           down_scale, block));
 }
+diopiError_t diopiPackedExperts(Context ctx, Out out, In input, In gate_up_weight, In down_weight, In gate_up_scale,
+                                In down_scale, In weights, In experts, In gate_up_zero, In down_zero, In gate_up_bias,
+                                In down_bias, In expert_map, const char* activation, int64_t bits) {
+    return answer(operators::packedExperts(launchAtOnceIfSmall, ctx, out, input, gate_up_weight, down_weight,
+                                           gate_up_scale, down_scale, weights, experts, gate_up_zero, down_zero,
+                                           gate_up_bias, down_bias, expert_map, activation, bits));
+}
 diopiError_t diopiGroupedGemm(Context ctx, Out out, In input, In weight, In bias, In group_ends) {
     return answer(operators::groupedGemm(launchAtOnceIfSmall, ctx, out, input, weight, bias, group_ends));
 }

@@ -147,13 +147,14 @@ struct LocalExpert {
     }
 };
 
-/// The gated hidden values of each expert of each token. Owners: tokens * count * inner.
-template <typename Element>
+/// The gated hidden values of each expert of each token, by an ExpertMatrix or a PackedMatrix. Owners: tokens * count *
+/// inner.
+template <typename Matrix>
 struct ExpertHidden {
-    float* to;                     ///< [tokens, count, inner]
-    const float* x;                ///< [tokens, hidden]
-    ExpertMatrix<Element> weight;  ///< [experts, 2 * inner, hidden]: gates, then the values that they multiply
-    const float* bias;             ///< [experts, 2 * inner], or null
+    float* to;          ///< [tokens, count, inner]
+    const float* x;     ///< [tokens, hidden]
+    Matrix weight;      ///< [experts, 2 * inner, hidden]: gates, then the values that they multiply
+    const float* bias;  ///< [experts, 2 * inner], or null
     LocalExpert expert_at;
     int64_t count, inner, hidden;
     Gate gate;
@@ -163,8 +164,7 @@ struct ExpertHidden {
         const int64_t i = owner % inner;
         const int64_t expert = expert_at(position);
         if (expert < 0) {
-            to[owner] = 0;
-            return;
+            return;  // ExpertSum does not read it
         }
         const float* const row = x + position / count * hidden;
         double first = weight.times(row, expert, i, hidden);
@@ -178,13 +178,13 @@ struct ExpertHidden {
 };
 
 /// The weighted sum of what the experts of a token make of the hidden values. Owners: tokens * hidden.
-template <typename Element>
+template <typename Matrix>
 struct ExpertSum {
-    float* to;                     ///< [tokens, hidden]
-    const float* inner_values;     ///< [tokens, count, inner]
-    ExpertMatrix<Element> weight;  ///< [experts, hidden, inner]
-    const float* bias;             ///< [experts, hidden], or null
-    const float* weights;          ///< of the experts, [tokens, count]
+    float* to;                  ///< [tokens, hidden]
+    const float* inner_values;  ///< [tokens, count, inner]
+    Matrix weight;              ///< [experts, hidden, inner]
+    const float* bias;          ///< [experts, hidden], or null
+    const float* weights;       ///< of the experts, [tokens, count]
     LocalExpert expert_at;
     int64_t count, inner, hidden;
 

@@ -15,15 +15,12 @@ DIOPI_HOST_DEVICE inline int64_t field(int32_t word, int64_t i, int bits) {
     return (static_cast<uint32_t>(word) >> (i * bits)) & ((1U << bits) - 1);
 }
 
-/// The product of a row with one row of packed weights. Owners: tokens * width.
-struct PackedProduct {
-    float* to;              ///< [tokens, width]
-    const float* x;         ///< [tokens, depth]
-    const int32_t* packed;  ///< [width, depth * bits / 32], the first weight in the lowest bits
-    const float* scales;    ///< [width, groups]
-    const int32_t* zeros;   ///< [width * bits / 32, groups], packed along the rows; null for 2^(bits - 1)
-    const float* bias;      ///< [width], or null
-    int64_t width, depth, groups;
+/// Rows of packed weights, of one matrix behind the other.
+struct PackedMatrix {
+    const int32_t* packed;  ///< [matrices, rows, depth * bits / 32], the first weight in the lowest bits
+    const float* scales;    ///< [matrices, rows, groups]
+    const int32_t* zeros;   ///< [matrices, rows * bits / 32, groups], packed along the rows; null for 2^(bits - 1)
+    int64_t rows, groups;
     int bits;
 
     DIOPI_HOST_DEVICE int64_t zero(int64_t row, int64_t group) const {
@@ -31,23 +28,38 @@ struct PackedProduct {
         return zeros == nullptr ? int64_t{1} << (bits - 1)
                                 : field(zeros[row / count * groups + group], row % count, bits);
     }
-    DIOPI_HOST_DEVICE void operator()(int64_t owner) const {
-        const int64_t row = owner % width;
+    /// The product of `size` numbers, the depth, with a row of a matrix.
+    DIOPI_HOST_DEVICE double times(const float* x, int64_t matrix, int64_t row, int64_t size) const {
         const int64_t count = 32 / bits;
-        const float* const from = x + owner / width * depth;
-        const int32_t* const words = packed + row * (depth / count);
-        const int64_t length = depth / (groups > 0 ? groups : 1);
-        double sum = bias == nullptr ? 0 : bias[row];
+        const int64_t all = matrix * rows + row;  // rows are whole words of zeros, so that this is their row too
+        const int32_t* const words = packed + all * (size / count);
+        const int64_t length = size / (groups > 0 ? groups : 1);
+        double sum = 0;
         for (int64_t group = 0; group < groups; ++group) {
-            const int64_t offset = zero(row, group);
+            const int64_t offset = zero(all, group);
             double part = 0;
             for (int64_t i = group * length; i < (group + 1) * length; ++i) {
-                part += static_cast<double>(from[i]) *
-                        static_cast<double>(field(words[i / count], i % count, bits) - offset);
+                part +=
+                    static_cast<double>(x[i]) * static_cast<double>(field(words[i / count], i % count, bits) - offset);
             }
-            sum += part * scales[row * groups + group];
+            sum += part * scales[all * groups + group];
         }
-        to[owner] = static_cast<float>(sum);
+        return sum;
+    }
+};
+
+/// The product of a row with one row of packed weights. Owners: tokens * width.
+struct PackedProduct {
+    float* to;            ///< [tokens, width]
+    const float* x;       ///< [tokens, depth]
+    PackedMatrix weight;  ///< one, [width, depth]
+    const float* bias;    ///< [width], or null
+    int64_t depth;
+
+    DIOPI_HOST_DEVICE void operator()(int64_t owner) const {
+        const int64_t row = owner % weight.rows;
+        const double sum = weight.times(x + owner / weight.rows * depth, 0, row, depth);
+        to[owner] = static_cast<float>(sum + (bias == nullptr ? 0 : bias[row]));
     }
 };
 
