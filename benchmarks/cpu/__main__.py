@@ -93,7 +93,7 @@ def main() -> int:
         line = measure(case, BUDGET if options.sample else 2 * BUDGET, clock)
         lines[case.group].append(line)
         fraction = f"{case.bytes / line.ours / bandwidth:6.0%}" if case.bytes else f"{'':>6}"
-        least, reason = accepted(case)
+        least, reason = accepted(case, version)
         note = f"  {reason}" if reason else ""
         print(
             f"{case.group:<12} {case.name:<28} {case.size:<26} {line.ours * 1e6:>10.1f} {line.torch * 1e6:>10.1f} "
