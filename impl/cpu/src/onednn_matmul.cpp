@@ -31,7 +31,7 @@ class Alone {
 // multiple of 1 KiB, few sets of the first cache hold all of it, and rows are copied to ones that lie apart.
 class Spread {
   public:
-    // The inner dimension of `matrix` has steps of its stride; `across` elements are beside each other.
+    // The inner dimension of `matrix` has steps of its stride; `across` elements are adjacent.
     Spread(const Matrix<float>& matrix, bool is_down, int64_t inner, int64_t across, int64_t uses)
         : data(matrix.data), stride(matrix.stride) {
         constexpr int64_t kConflict = 256;

@@ -39,7 +39,7 @@ class Around {
                            : (1 - down_) * ((1 - right_) * pixel(plane, 0, 0) + right_ * pixel(plane, 0, 1)) +
                                  down_ * ((1 - right_) * pixel(plane, 1, 0) + right_ * pixel(plane, 1, 1));
     }
-    // Adds the weighted values of kCount planes that lie element by element beside each other.
+    // Adds the weighted values of kCount planes whose elements are adjacent.
     template <int64_t kCount>
     DIOPI_HOST_DEVICE void add_values(double weight, const double* planes, double* sums) const {
         if (!is_inside_) {

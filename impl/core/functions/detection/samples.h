@@ -152,9 +152,9 @@ struct AverageBins {
         for (int64_t i = 0; i < kCount; ++i) {
             const int64_t orientation = (begin + i) % orientations;
             const int64_t first = region.image * maps.channels + begin + i - orientation;
-            const int64_t turned = (orientation + orientations - region.turn) % orientations;
-            own[i] = from + (first + turned) * maps.plane();
-            next[i] = from + (first + (turned + 1) % orientations) * maps.plane();
+            const int64_t rotated = (orientation + orientations - region.turn) % orientations;
+            own[i] = from + (first + rotated) * maps.plane();
+            next[i] = from + (first + (rotated + 1) % orientations) * maps.plane();
         }
         for_samples(region, bins, offsets, k, row % bins.count(), [&](double y, double x) {
             const Sample sample(maps, y, x);
