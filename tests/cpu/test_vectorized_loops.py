@@ -18,7 +18,6 @@ LOOP = re.compile(r"(\w+)Loop::run<(.*?)\s*>\(.*\[clone \.arch_x86_64_v([34])\]>
 """A loop for AVX2 (v3) or AVX-512 (v4), of an operator and a type."""
 COMPLEX = "std::complex"
 SCALAR = {
-    "Arange": "AVX2 has no instruction that makes a double of a whole number of 64 bits",
     "Div": "there is no instruction that divides integers",
     "Maximum Bool": "GCC 12 has no vectors for this choice between bytes",
     "PowTensor": "powers of integers are loops of products",
