@@ -199,7 +199,7 @@ def _mask(a: Arguments) -> dict[str, Any]:
     if a.top_p is not None:
         running = sorted_logits.softmax(-1).cumsum(-1)
         gone = (running <= 1 - a.top_p[:, None]) & (a.top_p[:, None] < 1)
-        gone[:, -1] = False
+        gone[:, -1:] = False
         sorted_logits = sorted_logits.masked_fill(gone, -math.inf)
     return {"logits": torch.empty_like(a.logits).scatter_(1, order, sorted_logits)}
 

@@ -99,7 +99,7 @@ void entry::awq_linear(const AwqLinearArgs& args) {
 void entry::quantize_float8_by_token(const QuantizeFloat8ByTokenArgs& args) {
     require_separate({&args.out, &args.scale}, {&args.input});
     const int64_t size = args.input.shape[args.input.rank - 1];
-    const int64_t groups = args.scale.shape[args.scale.rank - 1];
+    const int64_t groups = args.scale.rank == 0 ? 1 : args.scale.shape[args.scale.rank - 1];
     const Input<float> x(args.input);
     const Tensor target = bytes_of(args.out);
     const RawOutput out(target);
@@ -138,7 +138,7 @@ void entry::scaled_float8_linear(const ScaledFloat8LinearArgs& args) {
     const Input<float> bias(args.bias);
     const Output<float> out(args.out);
     const auto scales = [&](const Tensor& tensor, const void* data, bool is_power_of_two, int64_t rows) {
-        const int64_t count = tensor.shape[tensor.rank - 1];
+        const int64_t count = tensor.rank == 0 ? 1 : tensor.shape[tensor.rank - 1];
         return Float8Product::scales(data, is_power_of_two, rows, count > 0 ? tensor.numel / count : 0, count,
                                      args.block);
     };
