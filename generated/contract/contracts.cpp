@@ -9820,7 +9820,7 @@ const Constraint kConstraints[] = {
     {"C2", "every number of expert_map is one of the weights", 2893, diopiErrorOccurred, true},
     {"C3", "bits is 4 or 8", 2894, diopiErrorOccurred, false},
     {"C4", "the rows of gate_up_weight hold hidden_size weights", 2898, diopiErrorOccurred, false},
-    {"C5", "a row of down_weight holds a weight for every second row of gate_up_weight", 2901, diopiErrorOccurred, false},
+    {"C5", "a row of down_weight holds half as many weights as gate_up_weight has rows", 2901, diopiErrorOccurred, false},
     {"C6", "groups of gate_up_scale divide hidden_size", 2905, diopiErrorOccurred, false},
     {"C7", "groups of down_scale divide intermediate_size", 2911, diopiErrorOccurred, false},
     {"C8", "gate_up_zero holds a zero for each row", 2914, diopiErrorOccurred, false},

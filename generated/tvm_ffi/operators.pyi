@@ -11353,10 +11353,10 @@ class Operators:
             written; the rest stays as it was.
         query: Queries of the new tokens, [tokens, heads, head_size]: request after request. Dtype: float16, bfloat16,
             float32. Shape: [T, H, D].
-        key_cache: Keys, [blocks, block_size, kv_heads, head_size] with any strides. Dtype: one_of(query,
-            float8_e4m3fn, float8_e5m2). Shape: [N, S, K, D].
-        value_cache: Values, [blocks, block_size, kv_heads, value_head_size] with any strides. Dtype: same(key_cache).
-            Shape: [N, S, K, V].
+        key_cache: Keys, [blocks, block_size, kv_heads, head_size] with any strides. Head h of the query reads head h
+            / (heads / kv_heads), rounded down. Dtype: one_of(query, float8_e4m3fn, float8_e5m2). Shape: [N, S, K, D].
+        value_cache: Values, [blocks, block_size, kv_heads, value_head_size] with any strides; they may be a part of
+            the keys. Dtype: same(key_cache). Shape: [N, S, K, V].
         block_table: Blocks of each request in order, [requests or more, blocks]; entries behind the last one that its
             length needs are not read. Dtype: index. Shape: [Q, B].
         query_start_loc: First token of each request, and behind the last one the number of tokens; tokens from there
@@ -11365,8 +11365,8 @@ class Operators:
             position seq_len - n + i. Dtype: index. Shape: [R].
         alibi_slopes: -slope * |position - key| is added to each score of a head; null adds nothing. Dtype: float32.
             Shape: [H]. May be null. Default: null.
-        sinks: Score of a further key of each head whose value is zero; null for none. Dtype: one_of(float32, query).
-            Shape: [H]. May be null. Default: null.
+        sinks: Score of a further key of each head whose value is zero, taken as it is: neither scaled nor capped,
+            without slopes; null for none. Dtype: one_of(float32, query). Shape: [H]. May be null. Default: null.
         softmax_scale: Factor on the scores, usually 1 / sqrt(head_size).
         is_causal: Hides the keys behind the position of a token. Default: true.
         window_size_left: Number of keys before its own position that a token sees; -1 for all. Default: -1.
@@ -11579,9 +11579,10 @@ class Operators:
             all are here. Dtype: index. Shape: [G]. May be null. Default: null.
         activation: Activation of the gates. One of silu, gelu, gelu_tanh. Default: 'silu'.
         gate_up_scale: Factor on the weights of the first projection, for float8: of each expert, [experts, 1, 1], of
-            each of its rows, [experts, 2 * intermediate_size, 1], or of each square block, [experts, 2 *
-            intermediate_size / block, hidden_size / block]; null for 1. Dtype: float32. Shape: one_of(list(E, 1, 1),
-            list(E, 2 * I, 1), list(E, ceil_div(2 * I, block), ceil_div(H, block))). May be null. Default: null.
+            each of its rows, [experts, 2 * intermediate_size, 1], or of each square block, [experts, ceil(2 *
+            intermediate_size / block), ceil(hidden_size / block)], counted over gates and values together; null for
+            1. Dtype: float32. Shape: one_of(list(E, 1, 1), list(E, 2 * I, 1), list(E, ceil_div(2 * I, block),
+            ceil_div(H, block))). May be null. Default: null.
         down_scale: Factor on the weights of the second projection, as of the first. Dtype: float32. Shape:
             one_of(list(E, 1, 1), list(E, H, 1), list(E, ceil_div(H, block), ceil_div(I, block))). May be null.
             Default: null.
@@ -11627,8 +11628,9 @@ class Operators:
             H, J].
         weights: Weights of the experts of each token, [tokens, top_k]. Dtype: float32. Shape: [T, K].
         experts: Experts of each token, [tokens, top_k]; a negative one is left out. Dtype: index. Shape: [T, K].
-        gate_up_zero: Zero of each group, [experts, 2 * intermediate_size * bits / 32, groups], packed along the rows;
-            null stands for 2 ** (bits - 1). Dtype: int32. Shape: [E, Z, G]. May be null. Default: null.
+        gate_up_zero: Zeros, [experts, 2 * intermediate_size * bits / 32, groups]: that of row n is field n % (32 /
+            bits), counted from the lowest bits, of word n / (32 / bits) of its group; null stands for 2 ** (bits -
+            1). Dtype: int32. Shape: [E, Z, G]. May be null. Default: null.
         down_zero: The same of the second projection, [experts, hidden_size * bits / 32, groups]. Dtype: int32. Shape:
             [E, Y, J]. May be null. Default: null.
         gate_up_bias: Added to the first projection; null adds nothing. Dtype: same(input). Shape: [E, N]. May be
@@ -11645,7 +11647,7 @@ class Operators:
         C2: every number of expert_map is one of the weights (else diopiErrorOccurred).
         C3: bits is 4 or 8 (else diopiErrorOccurred).
         C4: the rows of gate_up_weight hold hidden_size weights (else diopiErrorOccurred).
-        C5: a row of down_weight holds a weight for every second row of gate_up_weight (else diopiErrorOccurred).
+        C5: a row of down_weight holds half as many weights as gate_up_weight has rows (else diopiErrorOccurred).
         C6: groups of gate_up_scale divide hidden_size (else diopiErrorOccurred).
         C7: groups of down_scale divide intermediate_size (else diopiErrorOccurred).
         C8: gate_up_zero holds a zero for each row (else diopiErrorOccurred).
@@ -11812,8 +11814,9 @@ class Operators:
             lowest bits. Dtype: int32. Shape: [N, W].
         scale: Factor on each group of in_features / groups neighbouring weights of a row, [out_features, groups].
             Dtype: same(input). Shape: [N, G].
-        zero_point: Zero of each group, [out_features * bits / 32, groups], packed along the rows; null stands for 2
-            ** (bits - 1). Dtype: int32. Shape: [Z, G]. May be null. Default: null.
+        zero_point: Zeros, [out_features * bits / 32, groups]: that of row n is field n % (32 / bits), counted from
+            the lowest bits, of word n / (32 / bits) of its group; null stands for 2 ** (bits - 1). Dtype: int32.
+            Shape: [Z, G]. May be null. Default: null.
         bias: Added to each row of products; null adds nothing. Dtype: same(input). Shape: [N]. May be null. Default:
             null.
         bits: Bits of a weight, 4 or 8. Default: 4.
@@ -11828,7 +11831,8 @@ class Operators:
     def quantize_by_token(self, input: T, *, out: T | None = None, scale: T | None = None) -> tuple[T, T]:
         """Quantizes each row to int8 by its largest magnitude: input is close to out * scale.
 
-        out (result): Levels, the nearest even ones of input / scale, in [-127, 127]. Dtype: int8. Shape: same(input).
+        out (result): input / scale rounded to the nearest integer, ties to even, limited to [-127, 127]; 0 in a row
+            of zeros. Dtype: int8. Shape: same(input).
         scale (result): Largest magnitude of each row divided by 127, [tokens, 1]; 0 for a row of zeros. Dtype:
             float32. Shape: [*tokens, 1].
         input: Activations, [tokens, features]. Dtype: float16, bfloat16, float32. Shape: [*tokens, K].
@@ -11880,14 +11884,16 @@ class Operators:
             lowest bits. Dtype: int32. Shape: [W, C].
         scale: Factor on the weights of each group in a column, [groups, out_features]. Dtype: same(input). Shape: [G,
             C].
-        zero_point: Zero of each group, [groups, out_features * bits / 32], packed along the columns; null stands for
-            2 ** (bits - 1). Dtype: int32. Shape: [G, Z]. May be null. Default: null.
+        zero_point: Zeros, [groups, out_features * bits / 32]: that of column n is field n % (32 / bits), counted from
+            the lowest bits, of word n / (32 / bits) of its group; null stands for 2 ** (bits - 1). Dtype: int32.
+            Shape: [G, Z]. May be null. Default: null.
         group_index: The group of each row of weights, [in_features]; null for groups of neighbouring rows, all of one
             size. Dtype: int32. Shape: [K]. May be null. Default: null.
         bias: Added to each row of products; null adds nothing. Dtype: same(input). Shape: [C]. May be null. Default:
             null.
         bits: Bits of a weight, 4 or 8. Default: 4.
-        zero_offset: Added to each stored zero; 1 for the first version of the format. Default: 0.
+        zero_offset: Added to each stored zero, without wrapping to its bits, and to no zeros that are null; 1 for
+            checkpoints of GPTQ, 0 for gptq_v2. Default: 0.
 
         bits.range: bits is at least 4 and at most 8 (else diopiErrorOccurred).
         zero_offset.range: zero_offset is at least 0 and at most 1 (else diopiErrorOccurred).
@@ -11936,7 +11942,8 @@ class Operators:
     ) -> tuple[T, T]:
         """Quantizes each row, or each group of a row, to float8 by its largest magnitude: input is close to out * scale.
 
-        out (result): Numbers next to input / scale, of two the even one, in the range of the dtype. Dtype: float8.
+        out (result): input / scale rounded to the nearest number of the dtype, ties to the even mantissa, and limited
+            to its finite range: 448 for float8_e4m3fn, 57344 for float8_e5m2. 0 where the scale is 0. Dtype: float8.
             Shape: same(input).
         scale (result): Largest magnitude of each group divided by the largest number of the dtype, [tokens, groups];
             0 for a group of zeros. Dtype: float32. Shape: join(head(input, rank(input) - 1), list(where(group_size ==
@@ -11950,7 +11957,8 @@ class Operators:
     def quantize_float8(self, input: T, scale: Tensor, *, out: T | None = None) -> T:
         """Quantizes to float8 with a scale that is known: input / scale, limited to the range of the dtype.
 
-        out (result): Numbers next to input / scale, of two the even one, in the range of the dtype. Dtype: float8.
+        out (result): input / scale rounded to the nearest number of the dtype, ties to the even mantissa, and limited
+            to its finite range: 448 for float8_e4m3fn, 57344 for float8_e5m2. 0 where the scale is 0. Dtype: float8.
             Shape: same(input).
         input: Activations. Dtype: float16, bfloat16, float32.
         scale: Scale of all elements, not 0. Dtype: float32. Shape: [1].
@@ -11999,9 +12007,9 @@ class Operators:
             bfloat16, float32. Shape: [R, V].
         top_k: Number of the largest logits of each request that stay, and those equal to the last of them; below 1
             all do. Null for all. Dtype: index. Shape: [R]. May be null. Default: null.
-        top_p: A token stays while the probability of the larger ones, of those left, is below; from 1 on all do. The
-            largest always stays, and of equal logits the lower token counts as larger. Null for all. Dtype: float32.
-            Shape: [R]. May be null. Default: null.
+        top_p: Of what top_k and min_p leave, a token stays if the sum of the probabilities of the larger ones is less
+            than this; 1 and more leave all. The largest always stays, and of equal logits the lower token counts as
+            larger. Null for all. Dtype: float32. Shape: [R]. May be null. Default: null.
         min_p: Tokens stay whose probability is at least this fraction of the largest; 0 for all, and so does null.
             Dtype: float32. Shape: [R]. May be null. Default: null.
         """
