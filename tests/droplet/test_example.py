@@ -45,7 +45,7 @@ def test_the_chip_lists_what_there_is_a_kernel_for(interface: Interface) -> None
 def test_thread_local_memory_fits_into_what_other_libraries_leave() -> None:
     """The loader has about 1,600 bytes for the libraries of a process whose variables are "initial-exec", and a host
     such as PyTorch with tvm-ffi leaves less than 850."""
-    program = built_tree("clean").library.read_bytes()
+    program = built_tree("injected").library.read_bytes()
     first, size, count = (*struct.unpack_from("<Q", program, 32), *struct.unpack_from("<HH", program, 54))
     headers = [struct.unpack_from("<IIQQQQQQ", program, first + index * size) for index in range(count)]
     (bytes_of_thread,) = [header[6] for header in headers if header[0] == 7]  # p_memsz of PT_TLS
