@@ -129,6 +129,8 @@ class Session:
 
         where = self.workspace()
         folders, words = (where.spec,), (where.spec_name,)
+        if functions is None and not self.has_all_functions:  # what is found then is not stored as that of all
+            functions = [function.name for function in self.load().interface.functions]
 
         def work() -> Mapping[str, Sequence[Case]]:
             # To read all tables for a few functions is cheaper than to store them.

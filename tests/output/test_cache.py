@@ -235,3 +235,10 @@ def test_the_cases_of_some_functions_are_not_stored_as_those_of_all(cache_folder
     Selection(ops=("diopiSoftmax",), family=(), dtype=(), axis=("recipe",), model=()).cases(session)
     assert session.interface_key is not None
     assert not [path for path in cache_folder.iterdir() if path.name.startswith("cases-")]
+
+
+def test_the_calls_of_some_functions_are_not_stored_as_those_of_all(cache_folder: Path) -> None:
+    session = Session(None)
+    session.load_some(["diopiSoftmax"])
+    assert set(session.small_calls()) == {"diopiSoftmax"}
+    assert {"diopiSoftmax", "diopiAddInp"} <= set(Session(None).small_calls())
