@@ -21,6 +21,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests")]
 
+# Found by the path above, so they cannot be among the first imports.
 from built import BUILT  # noqa: E402
 from torch_build import Backend, given  # noqa: E402
 

@@ -7,6 +7,7 @@
 #include "diopi_core/strided.h"
 #include "diopi_cpu/half_convert.h"
 #include "diopi_cpu/rows.h"
+#include "onednn.h"
 
 namespace diopigen::cpu {
 
@@ -85,8 +86,7 @@ struct ByColumns {
 
     // Makes floats of a few columns, which stay in a cache.
     void multiply(int64_t batch, int64_t at, int64_t count) const {
-        constexpr int64_t kLine = 16;
-        const int64_t stride = (inner() + kLine - 1) / kLine * kLine + kLine;  // columns in sets of their own
+        const int64_t stride = onednn::spread_stride(inner());
         Buffer panel;
         panel.allocate(count * stride * static_cast<int64_t>(sizeof(float)));
         auto* const floats = static_cast<float*>(panel.data());

@@ -34,14 +34,13 @@ class Spread {
     // The inner dimension of `matrix` has steps of its stride; `across` elements are adjacent.
     Spread(const Matrix<float>& matrix, bool is_down, int64_t inner, int64_t across, int64_t uses)
         : data(matrix.data), stride(matrix.stride) {
-        constexpr int64_t kConflict = 256;
-        constexpr int64_t kLeast = 32;  // uses of an element that are worth a copy
-        constexpr int64_t kLine = 16;
+        constexpr int64_t kLeast = 32;   // uses of an element that are worth a copy
+        constexpr int64_t kFewest = 16;  // steps that come to the same sets
         static const bool is_concerned = dnnl::get_effective_cpu_isa() < dnnl::cpu_isa::avx512_core;
-        if (!is_concerned || !is_down || stride % kConflict != 0 || inner < kLine || uses < kLeast) {
+        if (!is_concerned || !is_down || stride % kConflict != 0 || inner < kFewest || uses < kLeast) {
             return;
         }
-        stride = (across + kLine - 1) / kLine * kLine + kLine;
+        stride = spread_stride(across);
         copy_.allocate(inner * stride * static_cast<int64_t>(sizeof(float)));
         auto* const target = static_cast<float*>(copy_.data());
         for (int64_t k = 0; k < inner; ++k) {
