@@ -31,6 +31,7 @@ help:
 	@echo "make types      mypy, strict, over diopigen, tools and tests"
 	@echo "make generate   write what follows from the spec, and the shims of impl/camb, to generated/"
 	@echo "make generated  check that generated/ is what the spec says"
+	@echo "make commands   compare the work of frequent commands with that of the last release"
 	@echo "make docs       write the operator reference, a static site, to site/"
 	@echo "make wheels     build the wheels of a release and try them in a new environment"
 	@echo "make bench      measure the promises about time, in 10 minutes and what building the CPU library takes"
@@ -187,6 +188,9 @@ generate: $(VENV)/ready
 generated: $(VENV)/ready
 	@$(BIN)/diopigen generate --check
 	@$(BIN)/diopigen adaptors impl/camb --check
+
+commands: $(VENV)/ready
+	@$(BIN)/python -m benchmarks.startup --compare
 
 docs: $(VENV)/ready
 	@$(BIN)/diopigen docs --cases

@@ -23,52 +23,48 @@ def _startup() -> ModuleType:
     return module
 
 
-def _never(key: str) -> float:
-    raise AssertionError(f"{key} is measured again")
-
-
 def test_rows_within_the_tolerance_pass(startup: ModuleType) -> None:
-    assert (
-        startup.compared({"check, cold": 19.9, "check, warm": 0.5}, {"check, cold": 10.0, "check, warm": 1.0}, _never)
-        == []
-    )
+    assert startup.compared({"check, cold": 1099, "check, warm": 5}, {"check, cold": 1000, "check, warm": 10}) == []
 
 
-def test_a_slower_row_fails(startup: ModuleType) -> None:
-    ratios = {"check, cold": 20.1, "check, warm": 1.0}
-    lines = startup.compared(ratios, {"check, cold": 10.0, "check, warm": 1.0}, lambda _: 20.2)
-    assert lines == ["check, cold: 20.10, more than 2.0 times the 10.00 released"]
-
-
-def test_a_row_that_seemed_slower_once_passes(startup: ModuleType) -> None:
-    measured = iter([20.3, 11.0])
-    assert startup.compared({"check, cold": 25.0}, {"check, cold": 10.0}, lambda _: next(measured)) == []
+def test_a_row_with_more_work_fails(startup: ModuleType) -> None:
+    lines = startup.compared({"check, cold": 1101, "check, warm": 10}, {"check, cold": 1000, "check, warm": 10})
+    assert lines == ["check, cold: 1,101 calls, more than 1.1 times the 1,000 released"]
 
 
 def test_a_missing_row_fails_on_either_side(startup: ModuleType) -> None:
-    assert startup.compared({"check, cold": 1.0}, {}, _never) == ["check, cold: without a released figure"]
-    assert startup.compared({}, {"check, cold": 1.0}, _never) == ["check, cold: released, and not measured"]
+    assert startup.compared({"check, cold": 1}, {}) == ["check, cold: without a released figure"]
+    assert startup.compared({}, {"check, cold": 1}) == ["check, cold: released, and not measured"]
 
 
 def test_the_exit_code_says_it(
     startup: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    baseline = tmp_path / "startup.yaml"
-    monkeypatch.setattr(startup, "BASELINE", baseline)
-    monkeypatch.setattr(startup, "measure", lambda name, kind: (1.0, 2.0))
-    monkeypatch.setattr(sys, "argv", ["startup", "--compare"])
-    assert startup.main() == 1  # nothing is released
-    monkeypatch.setattr(sys, "argv", ["startup", "--write"])
-    assert startup.main() == 0
-    monkeypatch.setattr(sys, "argv", ["startup", "--compare"])
-    assert startup.main() == 0
-    monkeypatch.setattr(startup, "measure", lambda name, kind: (1.0, 4.1))
+    def main(option: str, counted: int) -> int:
+        monkeypatch.setattr(startup, "calls", lambda name, cache: counted)
+        monkeypatch.setattr(sys, "argv", ["startup", option])
+        return int(startup.main())
+
+    monkeypatch.setattr(startup, "BASELINE", tmp_path / "startup.yaml")
+    monkeypatch.setattr(startup, "seconds", lambda name, cache: 0.0)
+    assert main("--compare", 1000) == 1  # nothing is released
+    assert main("--write", 1000) == 0
+    assert main("--compare", 1000) == 0
     capsys.readouterr()
-    assert startup.main() == 1
-    assert "check, cold: 4.10, more than 2.0 times the 2.00 released" in capsys.readouterr().out
+    assert main("--compare", 1101) == 1
+    assert "check, cold: 1,101 calls, more than 1.1 times the 1,000 released" in capsys.readouterr().out
+    monkeypatch.setattr(startup, "PYTHON", "3.99")
+    assert main("--compare", 1101) == 0
+    assert "not compared: the released figures are of Python" in capsys.readouterr().out
+
+
+def test_calls_are_counted_alike(startup: ModuleType, tmp_path: Path) -> None:
+    startup.seconds("adaptors", str(tmp_path))
+    counts = [startup.calls("adaptors", str(tmp_path)) for _ in range(2)]
+    assert abs(counts[0] - counts[1]) < 0.01 * counts[0]
 
 
 def test_released_figures_are_of_the_rows(startup: ModuleType) -> None:
     released = yaml.safe_load((ROOT / "benchmarks/startup.yaml").read_text(encoding="utf-8"))
     rows = {f"{name}, {kind}" for name, row in startup.ROWS.items() for kind in ("cold", "warm") if getattr(row, kind)}
-    assert set(released) == rows
+    assert set(released["calls"]) == rows
