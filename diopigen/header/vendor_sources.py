@@ -1,27 +1,24 @@
-"""Finds the functions that a vendor implements, without the vendor's SDK, and checks them against the interface.
-
-Clang goes on after an include that it cannot find. Bodies are skipped, so that only signatures need their types;
-where one of those is unknown, the function is marked and its signature is not checked.
-"""
+"""Finds the functions that a vendor implements, without the vendor's SDK, and checks them against the interface."""
 
 from __future__ import annotations
 
-import re
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from diopigen.diagnostics import Note, Sink, Span
-from diopigen.header import branches, libclang, stubs
+from diopigen.header import branches, libclang
 from diopigen.header.cdecl import CFunction, CInterface
-from diopigen.header.clang import Files, include_arguments, location_of, parse_clean, read_all
+from diopigen.header.clang import Files, include_arguments, parse_clean, read_all
 from diopigen.header.compare import Types, count, nearest_function, param_label, prototype
 from diopigen.header.declarations import DeclarationReader
 from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
+from diopigen.header.scan_cache import ScanCache
 from diopigen.header.source import SourceText, read_source
+from diopigen.header.vendor_file import FileScan, VendorFunction
 from diopigen.package import VENDORED_FOLDER, package_root
 
 RULES: Rules = {
@@ -35,38 +32,16 @@ RULES: Rules = {
     "impl-duplicate": Rule(ERROR, "a function is implemented twice"),
 }
 
+_PRELUDE = ""
+"""The name of the public headers in a cached scan."""
 _SUFFIXES = frozenset({".cc", ".cpp", ".cu", ".cxx"})
 _SKIPPED_FOLDERS = frozenset({"build", "test", "tests", "third_party"})
-_FUNCTION = re.compile(r"diopi[A-Z0-9]\w*")
 
 # What nvcc knows by itself.
 _DEVICE_WORDS = ("__global__", "__device__", "__host__", "__shared__", "__constant__", "__managed__", "__forceinline__")
 _DEVICE_ARGUMENTS = [*(f"-D{word}=" for word in _DEVICE_WORDS), "-D__launch_bounds__(...)="]
 # The word behind a kernel that compares it with the interface, which is what this scan does by itself.
 _KERNEL_ARGUMENTS = ["-DDIOPIGEN_KERNEL(name)=static_assert(true)", "-DDIOPIGEN_ADAPTOR_KERNEL_H_"]
-
-# Errors that say that a signature is wrong, and not that one of its types is unknown.
-_CONFLICT = re.compile(
-    r"conflicting types for|redefinition of|functions that differ only in their return type|"
-    r"declaration of .* has a different language linkage"
-)
-_HIDES_NOTHING = re.compile(rf".*file not found$|{_CONFLICT.pattern}")
-_LOOKS_DEFINED = re.compile(rb"\bdiopiError_t\s+(diopi[A-Z0-9]\w*)\s*\([^;{}]*\)\s*(?:try\s*)?\{")
-
-
-@dataclass(frozen=True, slots=True)
-class VendorFunction:
-    """A definition. `namespace` is "" for the global one, `c_linkage` whether the symbol is the plain name.
-
-    `resolved` is False where clang did not know a type of the signature, so that it may be wrong here. `branch` are the
-    branches of `#if` that it is in.
-    """
-
-    function: CFunction
-    namespace: str
-    c_linkage: bool
-    resolved: bool
-    branch: branches.Path = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +60,7 @@ def scan_vendor(
     *,
     namespaces: Sequence[str] | None = None,
     macros: Sequence[str] = (),
+    written: Path | None = None,
 ) -> VendorSources:
     """Finds the definitions of `diopi*` functions in a vendor's `.cpp`, `.cc`, `.cxx` and `.cu` files.
 
@@ -92,7 +68,7 @@ def scan_vendor(
     counts as a whole. The public headers `prelude` are included ahead of each file. `namespaces` are those that
     hold implementations (`impl::camb`) in addition to the global one; None takes every namespace with a name.
     `macros` (`NAME` or `NAME=VALUE`) are those of the vendor's build. Every branch of an `#if` that another macro
-    chooses is read.
+    chooses is read. `written` is the folder of `prelude` where it was made for this scan.
     What is unreadable, and headers that do not parse, are errors in `sink`; raises `Failure` without libclang.
     """
     report = Reporter(RULES, sink)
@@ -116,26 +92,34 @@ def scan_vendor(
         *(f"-D{macro}" for macro in macros),
         *include_arguments(names, [directory, directory.parent, directory / "include", *_tree_folders(directory)]),
     ]
-    header_files = Files(headers)
-    unit = parse_clean(names, header_files, sink, "c++", arguments, libclang.FOR_SERIALIZATION)
-    if unit is None:
-        return VendorSources()
-    renamed = DeclarationReader(unit, header_files).renamed
+    fixed = [macro.partition("=")[0] for macro in macros]
+    words = [str(directory), *names, "any" if namespaces is None else " ".join(namespaces)]
+    cached = ScanCache(words, arguments, written)
+    if not cached.holds(_PRELUDE):
+        cached.drop()
     functions: list[VendorFunction] = []
     files: list[str] = []
     incomplete: dict[str, tuple[Note | None, tuple[str, ...]]] = {}
-    with _precompiled(unit, names) as including:
+    with ExitStack() as stack:
+        public: _Prelude | None = None
         for path in paths:
             source = read_source(path, sink, code="vendor-unreadable")
             if source is None:
                 continue
             files.append(source.name)
-            fixed = [macro.partition("=")[0] for macro in macros]
-            scan = _FileScan(source, [*arguments, *including], renamed, namespaces, fixed)
-            functions += scan.functions
-            hidden = scan.hidden()
-            if hidden is not None:
-                incomplete[source.name] = hidden
+            facts = cached.get(source.name)
+            if facts is None:
+                public = public or _parsed(headers, arguments, sink, stack)
+                if public is None:
+                    return VendorSources()
+                scan = FileScan(source, [*arguments, *public.including], public.renamed, namespaces, fixed)
+                facts = scan.facts
+                cached.put(_PRELUDE, [public.unit])
+                cached.put(source.name, scan.units, facts)
+            functions += facts.functions
+            if facts.hidden is not None:
+                incomplete[source.name] = facts.hidden
+    cached.save([_PRELUDE, *files])
     _report_incomplete(incomplete, report)
     return VendorSources(tuple(functions), tuple(files), tuple(incomplete))
 
@@ -162,6 +146,26 @@ def source_files(directory: Path) -> list[Path]:
     return sorted(set(retained), key=lambda path: path.parts)
 
 
+@dataclass(frozen=True, slots=True)
+class _Prelude:
+    """The parsed public headers, the arguments that include them, and the names that they have given to types."""
+
+    unit: Any
+    including: Sequence[str]
+    renamed: Mapping[str, str]
+
+
+def _parsed(headers: Sequence[SourceText], arguments: Sequence[str], sink: Sink, stack: ExitStack) -> _Prelude | None:
+    """The public headers, precompiled until `stack` closes; None after an error in one of them."""
+    names = [source.name for source in headers]
+    files = Files(headers)
+    unit = parse_clean(names, files, sink, "c++", arguments, libclang.FOR_SERIALIZATION)
+    if unit is None:
+        return None
+    including = stack.enter_context(_precompiled(unit, names))
+    return _Prelude(unit, including, DeclarationReader(unit, files).renamed)
+
+
 @contextmanager
 def _precompiled(unit: Any, names: Sequence[str]) -> Iterator[list[str]]:
     """Arguments that include the public headers: precompiled (2 ms for each file), or as text (20 ms)."""
@@ -179,146 +183,6 @@ def _precompiled(unit: Any, names: Sequence[str]) -> Iterator[list[str]]:
             yield as_text
         else:
             yield ["-include-pch", file]
-
-
-class _FileScan:
-    """The definitions of one file."""
-
-    def __init__(
-        self,
-        source: SourceText,
-        arguments: Sequence[str],
-        renamed: Mapping[str, str],
-        namespaces: Sequence[str] | None,
-        fixed: Sequence[str],
-    ) -> None:
-        self._source = source
-        self._files = Files([source])
-        self._arguments = arguments
-        self._renamed = renamed
-        self._namespaces = namespaces
-        self._fixed = fixed
-        self._cindex = libclang.load()
-        self._branches = branches.Branches(source.data)
-        found: dict[tuple[str, int], VendorFunction] = {}
-        self._units = [self._read(None, found)]
-        for path in branches.paths_of(self._branches, [offset for _, offset in self._unseen(found)], fixed):
-            if any(self._branches.path(offset) == path for _, offset in self._unseen(found)):
-                self._units.append(self._read(self._branches.choosing(path), found))
-        names = {name for name, _ in found}
-        unseen = [name for name, offset in self._unseen(found) if self._may_be_compiled(offset)]
-        self._missed = tuple(dict.fromkeys(name for name in unseen if name not in names))
-        self.functions = [found[key] for key in sorted(found, key=lambda key: key[1])]
-
-    def _read(self, text: bytes | None, found: dict[tuple[str, int], VendorFunction]) -> Any:
-        """Adds the definitions of the file, or of a text in place of it, to `found`; returns the unit."""
-        unit = self._parse(libclang.SKIP_BODIES, text)
-        errors = _errors(unit)
-        reader = DeclarationReader(unit, self._files, self._renamed)
-        with_bodies: set[tuple[str, int]] | None = None
-        for cursor, namespace in self._candidates(unit.cursor, ""):
-            key = cursor.spelling, cursor.location.offset
-            is_definition = key in found or self._is_definition(cursor)
-            if is_definition is None:
-                if with_bodies is None:
-                    bodies = self._candidates(self._parse(0, text).cursor, "")
-                    with_bodies = {(c.spelling, c.location.offset) for c, _ in bodies if c.is_definition()}
-                is_definition = key in with_bodies
-            if is_definition and key not in found:
-                found[key] = self._function(cursor, namespace, reader, errors)
-        return unit
-
-    def _unseen(self, found: Collection[tuple[str, int]]) -> list[tuple[str, int]]:
-        """Functions that the text seems to define and that are not in `found`, with their offsets."""
-        looks = [(match[1].decode(), match.start(1)) for match in _LOOKS_DEFINED.finditer(self._branches.plain)]
-        return [one for one in looks if one not in found]
-
-    def _may_be_compiled(self, offset: int) -> bool:
-        """Returns whether a position is in no branch, or in one that a macro without a value of the user's chooses."""
-        path = self._branches.path(offset)
-        return not path or self._branches.is_open(path, self._fixed)
-
-    def _parse(self, options: int, text: bytes | None) -> Any:
-        name = str(Path(self._source.name).absolute())
-        own = [] if text is None else [(name, text.decode("utf-8"))]
-        # Without what the precompiled headers declare: walking over that takes ten times as long as the parse.
-        return self._cindex.Index.create(excludeDecls=True).parse(
-            name,
-            args=[*stubs.standard_arguments("c++"), *self._arguments],
-            unsaved_files=[*stubs.stub_files("c++"), *own],
-            options=libclang.KEEP_GOING | libclang.INCOMPLETE | options,
-        )
-
-    def _candidates(self, cursor: Any, namespace: str) -> Iterator[tuple[Any, str]]:
-        """Functions of the interface's form that other files can see, with their namespaces."""
-        kinds = self._cindex.CursorKind
-        for child in cursor.get_children():
-            file = child.location.file
-            if file is None or self._files(file.name) is None:
-                continue
-            if child.kind == kinds.NAMESPACE:
-                if child.spelling:
-                    inner = f"{namespace}::{child.spelling}" if namespace else child.spelling
-                    yield from self._candidates(child, inner)
-            elif child.kind in (kinds.LINKAGE_SPEC, kinds.UNEXPOSED_DECL):
-                yield from self._candidates(child, namespace)
-            elif (
-                child.kind == kinds.FUNCTION_DECL
-                and _FUNCTION.fullmatch(child.spelling)
-                and child.linkage == self._cindex.LinkageKind.EXTERNAL
-                and (not namespace or self._namespaces is None or namespace in self._namespaces)
-            ):
-                yield child, namespace
-
-    def _is_definition(self, cursor: Any) -> bool | None:
-        """Returns whether a body follows. Clang does not say so of skipped bodies, so the text does; None where it does
-        not."""
-        name, offset = cursor.spelling, cursor.location.offset
-        if self._source.data.startswith(name.encode(), offset):
-            following = self._source.data[cursor.extent.end.offset :][:200].lstrip()
-            if following.startswith((b"{", b"try")):
-                return True
-            if following.startswith(b";"):
-                return False
-        return None
-
-    def _function(
-        self, cursor: Any, namespace: str, reader: DeclarationReader, errors: Sequence[Any]
-    ) -> VendorFunction:
-        function = reader.function(cursor, self._source, with_doc=False)
-        start, end = cursor.extent.start.offset, cursor.extent.end.offset
-        unknown = libclang.is_invalid(cursor) and any(
-            start <= error.location.offset <= end
-            and error.location.file is not None
-            and self._files(error.location.file.name) is not None
-            and not _CONFLICT.match(error.spelling)
-            for error in errors
-        )
-        branch = self._branches.path(cursor.location.offset)
-        return VendorFunction(function, namespace, cursor.mangled_name == cursor.spelling, not unknown, branch)
-
-    def hidden(self) -> tuple[Note | None, tuple[str, ...]] | None:
-        """The first error that can hide functions, and functions of the text that were not seen; None without errors.
-
-        An include that is not found hides nothing by itself.
-        """
-        units = self._units if self._missed else self._units[:1]
-        errors = [error for unit in units for error in _errors(unit)]
-        hiding = [e for e in errors if not (_HIDES_NOTHING.match(e.spelling) or _is_in_kernel_library(e))]
-        if not hiding:
-            return None
-        return Note(hiding[0].spelling, location_of(hiding[0].location, self._files)), self._missed
-
-
-def _errors(unit: Any) -> list[Any]:
-    return [diagnostic for diagnostic in unit.diagnostics if diagnostic.severity >= libclang.ERROR]
-
-
-def _is_in_kernel_library(error: Any) -> bool:
-    """Returns whether the place of an error is a header that diopigen brought along: they ask more of the standard
-    library than what the scan has of it, and define none of the vendor's functions."""
-    file = error.location.file
-    return file is not None and any(part in ("diopigen", "diopigen_kernels") for part in Path(file.name).parts[-3:-1])
 
 
 def _report_incomplete(found: Mapping[str, tuple[Note | None, tuple[str, ...]]], report: Reporter) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from diopigen.header.vendor_sources import VendorFunction
+from diopigen.header.vendor_file import VendorFunction
 
 _NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 _REFUSAL = re.compile(r"return\s+(?:[\w:]+::)?(?:notImplemented\s*\([^;{}]*\)|diopiNoImplement)\s*;")

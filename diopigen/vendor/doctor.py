@@ -13,7 +13,7 @@ from diopigen.config.model import ResolvedConfig
 from diopigen.diagnostics import Note, Sink, Span
 from diopigen.emit.vendor.vendored import VERSION_FILE
 from diopigen.header.rules import ERROR, WARNING, Reporter, Rule, Rules
-from diopigen.header.vendor_sources import VendorFunction
+from diopigen.header.vendor_file import VendorFunction
 from diopigen.ir.model import Interface
 from diopigen.output.check import check as check_plan
 from diopigen.output.check import dry_run

@@ -16,7 +16,8 @@ from diopigen.emit.operands import is_operator
 from diopigen.header.cdecl import CFunction, CInterface
 from diopigen.header.clang import parse_headers
 from diopigen.header.signature import c_interface
-from diopigen.header.vendor_sources import VendorFunction, VendorSources, check_impl, scan_vendor
+from diopigen.header.vendor_file import VendorFunction
+from diopigen.header.vendor_sources import VendorSources, check_impl, scan_vendor
 from diopigen.ir.model import Function, Header, Interface
 from diopigen.vendor.bodies import skeletons
 
@@ -87,7 +88,7 @@ def scan(public: Public, where: Workspace, directory: Path, sink: Sink, macros: 
     if public.headers:
         return scan_vendor(directory, public.headers, sink, macros=macros)
     with _written_headers(public, where) as headers:
-        return scan_vendor(directory, headers, sink, macros=macros)
+        return scan_vendor(directory, headers, sink, macros=macros, written=headers[-1].parent)
 
 
 def check_vendor(public: Public, where: Workspace, directory: Path, sink: Sink) -> tuple[str, ...]:

@@ -21,7 +21,8 @@ from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.header.compare import count
 from diopigen.header.rules import ERROR, NOTE, WARNING, Reporter, Rule, Rules
 from diopigen.header.signature import c_interface
-from diopigen.header.vendor_sources import VendorFunction, VendorSources, check_impl, signature_differences
+from diopigen.header.vendor_file import VendorFunction
+from diopigen.header.vendor_sources import VendorSources, check_impl, signature_differences
 from diopigen.ir.model import Interface
 from diopigen.spec.text_file import read_regular
 from diopigen.vendor.chip_config import check_chip, chip_of, limited, settings_of

@@ -13,7 +13,7 @@ from diopigen.cli import cli
 from diopigen.config.model import Cast, FunctionRule, TensorRule
 from diopigen.diagnostics import Span
 from diopigen.header.cdecl import CFunction
-from diopigen.header.vendor_sources import VendorFunction
+from diopigen.header.vendor_file import VendorFunction
 from diopigen.ir.model import Case, Interface
 from diopigen.ir.models import Leftover, Model, ModelCall
 from diopigen.vendor.bodies import skeletons
