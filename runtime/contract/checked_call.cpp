@@ -31,30 +31,29 @@ class Legal {
     size_t last_ = 0;
 };
 
-// What a thread keeps from call to call.
-struct Cache {
+}  // namespace
+
+struct CheckedCall::Cache {
     std::vector<Legal> legal{static_cast<size_t>(kIdCount)};
     CallTensors tensors;
 };
 
-Cache& cache() {
+CheckedCall::Cache& CheckedCall::cache() {
     static thread_local Cache cache_of_thread;
     return cache_of_thread;
 }
 
-}  // namespace
-
-CheckedCall::CheckedCall(Id id, Operands operands) : id_(id), operands_(operands) {
-    tensors_.swap(cache().tensors);  // its memory
+CheckedCall::CheckedCall(Id id, Operands operands) : id_(id), operands_(operands), cache_(cache()) {
+    tensors_.swap(cache_.tensors);  // its memory
     read(operands, tensors_);
 }
 
-CheckedCall::~CheckedCall() { tensors_.swap(cache().tensors); }
+CheckedCall::~CheckedCall() { tensors_.swap(cache_.tensors); }
 
 const Parameter* CheckedCall::rules() const { return &kParameters[kContracts[id_].parameters_first]; }
 
 std::optional<Failure> CheckedCall::violation() const {
-    Legal& legal = cache().legal[static_cast<size_t>(id_)];
+    Legal& legal = cache_.legal[static_cast<size_t>(id_)];
     if (!legal.contains(operands_, tensors_)) {
         std::optional<Failure> found = Validation(kContracts[id_], operands_, tensors_).run(Elements());
         if (found) {

@@ -31,10 +31,15 @@ class CheckedCall {
     const CallTensors& tensors() const { return tensors_; }
 
   private:
+    // What a thread keeps from call to call.
+    struct Cache;
+    static Cache& cache();
+
     const Parameter* rules() const;
 
     Id id_;
     Operands operands_;
+    Cache& cache_;
     CallTensors tensors_;
 };
 

@@ -113,8 +113,11 @@ bool is_row_major(const TensorView& tensor) {
 
 }  // namespace
 
-bool overlaps_itself(const TensorView& tensor) {
-    if (extent_of(tensor).begin == nullptr || is_row_major(tensor)) {
+namespace {
+
+// The two questions of the header, of tensors whose extents are known.
+bool overlaps_itself(const TensorView& tensor, const Extent& extent) {
+    if (extent.begin == nullptr || is_row_major(tensor)) {
         return false;
     }
     const int64_t rank = tensor.shape.len;
@@ -141,9 +144,7 @@ bool overlaps_itself(const TensorView& tensor) {
     return false;
 }
 
-bool shares_memory(const TensorView& a, const TensorView& b) {
-    const Extent x = extent_of(a);
-    const Extent y = extent_of(b);
+bool shares_memory(const TensorView& a, const Extent& x, const TensorView& b, const Extent& y) {
     if (x.begin == nullptr || y.begin == nullptr || x.begin >= y.end || y.begin >= x.end) {
         return false;
     }
@@ -162,6 +163,11 @@ bool shares_memory(const TensorView& a, const TensorView& b) {
     const int64_t distance = static_cast<const char*>(b.data) - static_cast<const char*>(a.data);
     return sums.reach(distance - element_bytes(a.dtype), distance + element_bytes(b.dtype));
 }
+
+}  // namespace
+
+bool overlaps_itself(const TensorView& tensor) { return overlaps_itself(tensor, extent_of(tensor)); }
+bool shares_memory(const TensorView& a, const TensorView& b) { return shares_memory(a, extent_of(a), b, extent_of(b)); }
 
 bool has_same_elements(const TensorView& a, const TensorView& b) {
     if (a.data != b.data || a.dtype != b.dtype || a.shape.len != b.shape.len) {
@@ -190,12 +196,14 @@ std::optional<Failure> overlap(const Parameter* rules, Operands operands, const 
         if (!one.operand->is_written() || one.view.is_null()) {
             continue;
         }
-        if (overlaps_itself(one.view)) {
+        const Extent extent = extent_of(one.view);
+        if (overlaps_itself(one.view, extent)) {
             return Failure(diopiErrorOccurred,
                            "'" + std::string(one.operand->name) + "' has elements that share memory");
         }
         for (const CallTensor& other : tensors) {
-            if (&one == &other || other.view.is_null() || !shares_memory(one.view, other.view)) {
+            if (&one == &other || other.view.is_null() ||
+                !shares_memory(one.view, extent, other.view, extent_of(other.view))) {
                 continue;
             }
             const std::string names = "'" + std::string(one.operand->name) + "' and '" + other.operand->name + "'";

@@ -19,12 +19,7 @@ Dtype result_dtype(Result result, Dtype compute) {
 
 }  // namespace
 
-void Elementwise::read(const Number& number) {
-    Input& input = inputs_[input_count_++];
-    input.tensor = nullptr;
-    input.number = number;
-    input.dtype = compute_;
-}
+void Elementwise::read(const Number& number) { inputs_.add({nullptr, number, compute_}); }
 
 void Elementwise::read_rounded(const Number& number) {
     if (promoted_ == Dtype::kFloat16) {
@@ -37,20 +32,17 @@ void Elementwise::read_rounded(const Number& number) {
 }
 
 void Elementwise::add_input(const Tensor& tensor, Dtype dtype) {
-    Input& input = inputs_[input_count_++];
-    input.tensor = tensor.is_null() ? nullptr : &tensor;
-    input.number = Number();
-    input.dtype = dtype;
+    inputs_.add({tensor.is_null() ? nullptr : &tensor, Number(), dtype});
 }
 
-void Elementwise::add_constant(const Number& number) { constants_[constant_count_++] = number; }
+void Elementwise::add_constant(const Number& number) { constants_.add(number); }
 
 void Elementwise::write(const Tensor& tensor, Result result) {
-    outputs_[output_count_++] = {&tensor, result_dtype(result, compute_)};
+    outputs_.add({&tensor, result_dtype(result, compute_)});
 }
 
 const Tensor& Elementwise::shape_source() const {
-    for (int k = 0; k < output_count_; ++k) {
+    for (int k = 0; k < outputs_.size(); ++k) {
         if (!outputs_[k].tensor->is_null()) {
             return *outputs_[k].tensor;
         }
@@ -59,7 +51,7 @@ const Tensor& Elementwise::shape_source() const {
 }
 
 void Elementwise::require_outputs_apart() const {
-    for (int k = 1; k < output_count_; ++k) {
+    for (int k = 1; k < outputs_.size(); ++k) {
         for (int i = 0; i < k; ++i) {
             require_disjoint(*outputs_[k].tensor, *outputs_[i].tensor);
         }

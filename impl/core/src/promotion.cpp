@@ -10,14 +10,15 @@ Promoted::Promoted(const Number& number)
       level(2) {}
 
 Dtype promote(std::initializer_list<Promoted> operands) {
-    Dtype result = Dtype::kUnsupported;
-    for (int level = 0; level < 3; ++level) {
-        Dtype own = Dtype::kUnsupported;
-        for (const Promoted& operand : operands) {
-            if (operand.level == level && operand.dtype != Dtype::kUnsupported) {
-                own = own == Dtype::kUnsupported ? operand.dtype : promote(own, operand.dtype);
-            }
+    Dtype levels[3] = {Dtype::kUnsupported, Dtype::kUnsupported, Dtype::kUnsupported};
+    for (const Promoted& operand : operands) {
+        if (operand.dtype != Dtype::kUnsupported) {
+            Dtype& own = levels[operand.level];
+            own = own == Dtype::kUnsupported ? operand.dtype : promote(own, operand.dtype);
         }
+    }
+    Dtype result = Dtype::kUnsupported;
+    for (const Dtype own : levels) {
         if (own == Dtype::kUnsupported) {
             continue;
         }

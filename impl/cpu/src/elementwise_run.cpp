@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kMaxOperands = kMaxInputs + kMaxOutputs;
 constexpr int64_t kGrain = 16 * kBlock;
-constexpr int64_t kLongBlock = 16 * kBlock;  // where every operand is used in place
+constexpr int64_t kLongBlock = kGrain;  // where every operand is used in place
 
 bool is_linear(const Tensor& tensor, const Tensor& result) {
     return result.numel == 1 || (is_same_shape(tensor, result) && is_contiguous(tensor));
@@ -274,7 +274,37 @@ void Walk::chunk(int64_t begin, int64_t end) const {
     }
 }
 
+// Whether a loop that computes in a dtype can use the elements where they are, in the order of the result.
+bool is_usable(const Tensor* tensor, Dtype computed, const Tensor& result) {
+    return tensor != nullptr && !tensor->is_null() && tensor->dtype == computed && tensor->numel == result.numel &&
+           is_linear(*tensor, result) && reinterpret_cast<uintptr_t>(tensor->data) % size_of(computed) == 0;
+}
+
 }  // namespace
+
+bool Elementwise::run_in_place(const Tensor& result, Loop loop, Dtype computed) const {
+    const auto seen_as = [&](Dtype dtype) { return dtype == compute_ ? computed : dtype; };
+    Block block;
+    for (int k = 0; k < inputs_.size(); ++k) {
+        if (!is_usable(inputs_[k].tensor, seen_as(inputs_[k].dtype), result)) {
+            return false;
+        }
+        block.inputs[k] = inputs_[k].tensor->data;
+    }
+    for (int k = 0; k < outputs_.size(); ++k) {
+        if (!is_usable(outputs_[k].tensor, seen_as(outputs_[k].dtype), result)) {
+            return false;
+        }
+        block.outputs[k] = outputs_[k].tensor->data;
+    }
+    block.constants = constants_.data();
+    block.coordinates = nullptr;
+    block.rank = result.rank;
+    block.first = 0;
+    block.count = result.numel;
+    loop(block);
+    return true;
+}
 
 void Elementwise::run(const Loops& loops) const {
     const Tensor& result = shape_source();
@@ -292,8 +322,12 @@ void Elementwise::run(const Loops& loops) const {
     if (result.is_null() || result.numel == 0) {
         return;
     }
+    const bool is_one_block = result.numel <= kLongBlock && !indexed_ && (keeps_half || !is_half(promoted_));
+    if (is_one_block && run_in_place(result, loop, computed(compute_))) {
+        return;
+    }
     Walk walk(result, loop, constants_.data(), indexed_);
-    for (int k = 0; k < input_count_; ++k) {
+    for (int k = 0; k < inputs_.size(); ++k) {
         const Input& input = inputs_[k];
         if (input.tensor == nullptr) {
             walk.add_number(input.number, computed(input.dtype));
@@ -301,7 +335,7 @@ void Elementwise::run(const Loops& loops) const {
             walk.add_input(*input.tensor, computed(input.dtype), promoted_);
         }
     }
-    for (int k = 0; k < output_count_; ++k) {
+    for (int k = 0; k < outputs_.size(); ++k) {
         walk.add_output(*outputs_[k].tensor, computed(outputs_[k].dtype), promoted_);
     }
     walk.prepare();

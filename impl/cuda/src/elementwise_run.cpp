@@ -54,7 +54,7 @@ void KernelCall::prepare(ElementwiseJob& job, const Tensor& result) const {
     Operand operands[kMaxInputs + kMaxOutputs];
     int at[kMaxInputs + kMaxOutputs];
     int count = 0;
-    for (int k = 0; k < input_count_; ++k) {
+    for (int k = 0; k < inputs_.size(); ++k) {
         const Tensor* tensor = inputs_[k].tensor;
         job.numbers[k] = inputs_[k].number;
         job.rounded[k] = Dtype::kUnsupported;
@@ -70,9 +70,9 @@ void KernelCall::prepare(ElementwiseJob& job, const Tensor& result) const {
             at[count++] = k;
         }
     }
-    for (int k = 0; k < output_count_; ++k) {
+    for (int k = 0; k < outputs_.size(); ++k) {
         const Tensor& tensor = *outputs_[k].tensor;
-        const int index = input_count_ + k;
+        const int index = inputs_.size() + k;
         job.rounded[index] = half_of(tensor, outputs_[k].dtype, tensor.dtype != promoted_);
         if (!tensor.is_null()) {
             require_on_device(tensor);
@@ -84,7 +84,7 @@ void KernelCall::prepare(ElementwiseJob& job, const Tensor& result) const {
     for (int i = 0; i < count; ++i) {
         job.operands[at[i]] = operands[i];
     }
-    for (int k = 0; k < constant_count_; ++k) {
+    for (int k = 0; k < constants_.size(); ++k) {
         job.constants[k] = constants_[k];
     }
     if (indexed_) {
@@ -117,10 +117,10 @@ void KernelCall::run_as(const Launches& launches, KernelList* list) const {
     if (list != nullptr) {
         std::vector<const Tensor*> read;
         std::vector<const Tensor*> written;
-        for (int k = 0; k < input_count_; ++k) {
+        for (int k = 0; k < inputs_.size(); ++k) {
             read.push_back(inputs_[k].tensor);
         }
-        for (int k = 0; k < output_count_; ++k) {
+        for (int k = 0; k < outputs_.size(); ++k) {
             written.push_back(outputs_[k].tensor);
         }
         list->reserve(read, written);
@@ -128,7 +128,7 @@ void KernelCall::run_as(const Launches& launches, KernelList* list) const {
     job.list = list;
     // A copy would not outlive this call, as the operands of a list do.
     Buffer exchanged[kMaxInputs];
-    for (int k = 0; list == nullptr && k < input_count_ && result.numel >= kLeastExchanged; ++k) {
+    for (int k = 0; list == nullptr && k < inputs_.size() && result.numel >= kLeastExchanged; ++k) {
         exchange_operand(job.dims, job.operands[k], result.numel, exchanged[k]);
     }
     const Launch vectors = vectors_for(launches, job, result.numel);
@@ -141,9 +141,9 @@ Launch KernelCall::vectors_for(const Launches& launches, const ElementwiseJob& j
         return nullptr;
     }
     const auto computed_of = [&](int k) {
-        return k < input_count_ ? inputs_[k].dtype : outputs_[k - input_count_].dtype;
+        return k < inputs_.size() ? inputs_[k].dtype : outputs_[k - inputs_.size()].dtype;
     };
-    const int operands = input_count_ + output_count_;
+    const int operands = inputs_.size() + outputs_.size();
     // The dtype that operands of the compute type are stored in.
     Dtype stored = compute_;
     for (int k = operands - 1; k >= 0; --k) {

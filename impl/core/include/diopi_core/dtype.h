@@ -3,7 +3,9 @@
 #define DIOPI_CORE_DTYPE_H_
 
 #include <diopi/diopirt.h>
+#include <diopigen/dtypes.h>
 
+#include <array>
 #include <complex>
 #include <cstdint>
 
@@ -12,8 +14,8 @@
 
 namespace diopigen::core {
 
-// Dense numbering of the dtypes that this library works with; tables are indexed by it. The order is that of
-// `kDtypeTable` in dtype.cpp. Those of float8 are bytes for all but the kernels that name them (`float8.h`).
+// Dense numbering of the dtypes that this library works with; tables are indexed by it. Those of float8 are bytes for
+// all but the kernels that name them (`float8.h`).
 enum class Dtype : uint8_t {
     kBool,
     kUint8,
@@ -71,10 +73,47 @@ constexpr bool is_half(Dtype dtype) { return contains(kFloat16 | kBfloat16, dtyp
 // bool, integral, floating, complex in rising order: a value may be cast to a dtype of no lower category.
 int category(Dtype dtype);
 
-Dtype from_public(diopiDtype_t dtype);
-diopiDtype_t to_public(Dtype dtype);
+namespace detail {
+
+// In the order of Dtype.
+inline constexpr diopiDtype_t kPublicDtypes[kDtypeCount + 1] = {
+    diopi_dtype_bool,          diopi_dtype_uint8,       diopi_dtype_int8,           diopi_dtype_int16,
+    diopi_dtype_int32,         diopi_dtype_int64,       diopi_dtype_float16,        diopi_dtype_bfloat16,
+    diopi_dtype_float32,       diopi_dtype_float64,     diopi_dtype_complex64,      diopi_dtype_complex128,
+    diopi_dtype_float8_e4m3fn, diopi_dtype_float8_e5m2, diopi_dtype_float8_e8m0fnu, diopi_dtype_unsupported,
+};
+
+constexpr std::array<int64_t, kDtypeCount + 1> dtype_sizes() {
+    std::array<int64_t, kDtypeCount + 1> sizes{};
+    for (int i = 0; i <= kDtypeCount; ++i) {
+        sizes[i] = element_bytes(kPublicDtypes[i]);
+    }
+    return sizes;
+}
+inline constexpr std::array<int64_t, kDtypeCount + 1> kSizes = dtype_sizes();
+
+// By the value of diopiDtype_t.
+constexpr std::array<Dtype, 64> dtypes_by_public() {
+    std::array<Dtype, 64> dtypes{};
+    for (Dtype& dtype : dtypes) {
+        dtype = Dtype::kUnsupported;
+    }
+    for (int i = 0; i < kDtypeCount; ++i) {
+        dtypes[kPublicDtypes[i]] = static_cast<Dtype>(i);
+    }
+    return dtypes;
+}
+inline constexpr std::array<Dtype, 64> kByPublic = dtypes_by_public();
+
+}  // namespace detail
+
+constexpr Dtype from_public(diopiDtype_t dtype) {
+    const auto value = static_cast<unsigned>(dtype);
+    return value < detail::kByPublic.size() ? detail::kByPublic[value] : Dtype::kUnsupported;
+}
+constexpr diopiDtype_t to_public(Dtype dtype) { return detail::kPublicDtypes[static_cast<int>(dtype)]; }
 const char* name_of(Dtype dtype);
-int64_t size_of(Dtype dtype);
+constexpr int64_t size_of(Dtype dtype) { return detail::kSizes[static_cast<int>(dtype)]; }
 
 // The dtype that kernels calculate in: float32 for the halves, else the dtype itself.
 constexpr Dtype compute_of(Dtype dtype) { return is_half(dtype) ? Dtype::kFloat32 : dtype; }

@@ -10,6 +10,8 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <new>
+#include <type_traits>
 
 #include "diopi_core/clones.h"
 #include "diopi_core/dtype.h"
@@ -109,6 +111,22 @@ constexpr Loops loops() {
     return table;
 }
 
+// Up to N elements, each of which is made when it is added: calls have few.
+template <typename T, int N>
+class Slots {
+    static_assert(std::is_trivially_copyable_v<T>);
+
+  public:
+    void add(const T& value) { new (&memory_[count_++ * sizeof(T)]) T(value); }
+    int size() const { return count_; }
+    const T* data() const { return std::launder(reinterpret_cast<const T*>(memory_)); }
+    const T& operator[](int k) const { return data()[k]; }
+
+  private:
+    alignas(T) unsigned char memory_[N * sizeof(T)];
+    int count_ = 0;
+};
+
 // The type of a result, for the compute type T.
 enum class Result : uint8_t { kSame, kBool, kRealPart, kComplexPair };
 
@@ -144,29 +162,29 @@ class Elementwise {
 
   protected:
     struct Input {
-        const Tensor* tensor = nullptr;
+        const Tensor* tensor;  // null for a number
         Number number;
-        Dtype dtype = Dtype::kUnsupported;
+        Dtype dtype;
     };
     struct Output {
-        const Tensor* tensor = nullptr;
-        Dtype dtype = Dtype::kUnsupported;
+        const Tensor* tensor;
+        Dtype dtype;
     };
 
     void add_input(const Tensor& tensor, Dtype dtype);
     void add_constant(const Number& number);
     void require_outputs_apart() const;
     const Tensor& shape_source() const;
+    // A call whose operands the loop can use where they are, as one block. `computed` is the dtype of the loop. Returns
+    // false, with nothing done, for others.
+    bool run_in_place(const Tensor& result, Loop loop, Dtype computed) const;
 
     Dtype promoted_;
     Dtype compute_;
     bool indexed_ = false;
-    int input_count_ = 0;
-    int output_count_ = 0;
-    int constant_count_ = 0;
-    std::array<Input, kMaxInputs> inputs_;
-    std::array<Output, kMaxOutputs> outputs_;
-    std::array<Number, kMaxConstants> constants_;
+    Slots<Input, kMaxInputs> inputs_;
+    Slots<Output, kMaxOutputs> outputs_;
+    Slots<Number, kMaxConstants> constants_;
 };
 
 }  // namespace diopigen::core
