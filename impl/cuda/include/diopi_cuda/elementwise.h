@@ -147,9 +147,9 @@ using KindsOf = Kinds<Loop::kSignature.code()>;
 using Launch = void (*)(const ElementwiseJob&, int64_t count);
 
 struct Launches {
-    Launch general[kDtypeCount] = {};  // by compute dtype
-    Launch vectors[kDtypeCount] = {};  // operands in the compute dtype
-    Launch halves[2] = {};             // computed in float, operands in float16 and bfloat16
+    Launch general[core::kDtypeCount] = {};  // by compute dtype
+    Launch vectors[core::kDtypeCount] = {};  // operands in the compute dtype
+    Launch halves[2] = {};                   // computed in float, operands in float16 and bfloat16
 };
 
 class KernelCall : public core::Elementwise {
