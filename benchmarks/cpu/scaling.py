@@ -45,7 +45,7 @@ REPRESENTATIVES = {
 }
 """A case of each group: the first whose name and size match."""
 LEAST_SPEEDUP = {2: 1.7, 4: 3.0}
-"""What 2 and 4 processors must be able to give. More threads share too little work in the smaller cases."""
+"""The least that 2 and 4 processors must be able to give. More threads share too little work in the smaller cases."""
 MOST_WORK = 1.25
 SLOWER = 1.05
 STEADY = 2.0

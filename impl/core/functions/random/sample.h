@@ -48,7 +48,7 @@ constexpr int64_t kFewSamples = 16;
 template <typename T, typename Make>
 DIOPI_CPU_CLONES void sample_block(T* values, const Stream& stream, int64_t first, int64_t count, const Make& make) {
     uint32_t bits[4][kSampleBlock];
-    const auto draw = [&](auto length) {
+    const auto compute = [&](auto length) {
         for (int64_t i = 0; i < length(); ++i) {
             const RandomBits own = stream(first + i);
             bits[0][i] = own[0];
@@ -58,9 +58,9 @@ DIOPI_CPU_CLONES void sample_block(T* values, const Stream& stream, int64_t firs
         }
     };
     if (count <= kFewSamples) {
-        draw(std::integral_constant<int64_t, kFewSamples>{});
+        compute(std::integral_constant<int64_t, kFewSamples>{});
     } else {
-        draw(std::integral_constant<int64_t, kSampleBlock>{});
+        compute(std::integral_constant<int64_t, kSampleBlock>{});
     }
     if (count == kSampleBlock) {
         for (int64_t i = 0; i < kSampleBlock; ++i) {
