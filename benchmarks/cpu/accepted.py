@@ -44,7 +44,6 @@ ACCEPTED: tuple[tuple[str, float, str], ...] = (
     ("random diopiNormalInp *", 0.35, _FOR_ALL),
     ("random diopiRandomInp *", 0.6, _FOR_ALL),
     *((f"reduction diopi{name} *", 0.4, _DOUBLE) for name in ("Sum", "Mean", "Prod")),
-    ("softmax diopiLogSoftmaxBackward *", 0.55, _DOUBLE),
     (
         "softmax * 16384 x 64",
         0.45,

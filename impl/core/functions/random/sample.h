@@ -8,7 +8,6 @@
 #include <array>
 #include <atomic>
 #include <cmath>
-#include <type_traits>
 
 #include "diopi_core/clones.h"
 #include "diopi_core/dense.h"
@@ -26,6 +25,8 @@ class Stream {
                 "parameter 'generator' gives no seed");
     }
     RandomBits operator()(int64_t i) const { return philox(seed_, static_cast<uint64_t>(i), offset_); }
+    uint64_t seed() const { return seed_; }
+    uint64_t offset() const { return offset_; }
     // To be called before anything is written.
     void advance() const {
         constexpr uint64_t kOffsetPerElement = 4;
@@ -43,25 +44,17 @@ namespace detail {
 
 constexpr int64_t kSampleBlock = 256;
 constexpr int64_t kFewSamples = 16;
+using RandomWords = uint32_t[4][kSampleBlock];
 
-// Values `first` and following of a call, at most a block. Bits are computed first, in a loop of a fixed length.
+// Word w of element first + i becomes words[w][i], for each i below `length`, a multiple of kFewSamples. Each library
+// has its own loops.
+void random_words(RandomWords& words, int64_t length, const Stream& stream, int64_t first);
+
+// Values `first` and following of a call, at most a block.
 template <typename T, typename Make>
 DIOPI_CPU_CLONES void sample_block(T* values, const Stream& stream, int64_t first, int64_t count, const Make& make) {
-    uint32_t bits[4][kSampleBlock];
-    const auto compute = [&](auto length) {
-        for (int64_t i = 0; i < length(); ++i) {
-            const RandomBits own = stream(first + i);
-            bits[0][i] = own[0];
-            bits[1][i] = own[1];
-            bits[2][i] = own[2];
-            bits[3][i] = own[3];
-        }
-    };
-    if (count <= kFewSamples) {
-        compute(std::integral_constant<int64_t, kFewSamples>{});
-    } else {
-        compute(std::integral_constant<int64_t, kSampleBlock>{});
-    }
+    RandomWords bits;
+    random_words(bits, count <= kFewSamples ? kFewSamples : kSampleBlock, stream, first);
     if (count == kSampleBlock) {
         for (int64_t i = 0; i < kSampleBlock; ++i) {
             values[i] = make(first + i, RandomBits{bits[0][i], bits[1][i], bits[2][i], bits[3][i]});

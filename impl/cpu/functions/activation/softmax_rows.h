@@ -72,8 +72,7 @@ DIOPI_CPU_INLINE void log_softmax_row(T* y, const T* x, int64_t length) {
 
 template <typename T>
 DIOPI_CPU_INLINE void softmax_gradient_row(T* result, const T* grad, const T* y, int64_t length) {
-    const Halves<T> sum(
-        row_sum(length, [&](int64_t i) { return static_cast<double>(grad[i]) * static_cast<double>(y[i]); }));
+    const Halves<T> sum(row_sum(length, [&](int64_t i) { return grad[i] * y[i]; }));
     DIOPI_CPU_INDEPENDENT
     for (int64_t i = 0; i < length; ++i) {
         result[i] = less(grad[i], sum.high, sum.low) * y[i];
@@ -82,11 +81,11 @@ DIOPI_CPU_INLINE void softmax_gradient_row(T* result, const T* grad, const T* y,
 
 template <typename T>
 DIOPI_CPU_INLINE void log_softmax_gradient_row(T* result, const T* grad, const T* y, int64_t length) {
-    const double sum = row_sum(length, [&](int64_t i) { return grad[i]; });
+    // Probabilities are no nearer than this: to multiply them in double would add nothing.
+    const auto sum = static_cast<T>(row_sum(length, [&](int64_t i) { return grad[i]; }));
     DIOPI_CPU_INDEPENDENT
     for (int64_t i = 0; i < length; ++i) {
-        const auto probability = static_cast<double>(vector_math::exp(y[i]));
-        result[i] = static_cast<T>(static_cast<double>(grad[i]) - probability * sum);
+        result[i] = grad[i] - vector_math::exp(y[i]) * sum;
     }
 }
 
@@ -193,7 +192,7 @@ struct SoftmaxGradient {
         double sums[kSoftmaxWidth] = {};
         for (int64_t i = 0; i < size; ++i) {
             for (int64_t k = 0; k < width; ++k) {
-                sums[k] += static_cast<double>(grad[i * stride + k]) * static_cast<double>(y[i * stride + k]);
+                sums[k] += static_cast<double>(grad[i * stride + k] * y[i * stride + k]);
             }
         }
         const ColumnHalves<T> halves(sums, width);
@@ -225,9 +224,8 @@ struct LogSoftmaxGradient {
         for (int64_t i = 0; i < size; ++i) {
             DIOPI_CPU_INDEPENDENT
             for (int64_t k = 0; k < width; ++k) {
-                const auto probability = static_cast<double>(vector_math::exp(y[i * stride + k]));
                 result[i * stride + k] =
-                    static_cast<T>(static_cast<double>(grad[i * stride + k]) - probability * sums[k]);
+                    grad[i * stride + k] - vector_math::exp(y[i * stride + k]) * static_cast<T>(sums[k]);
             }
         }
     }
