@@ -1,6 +1,5 @@
 // IEEE half precision and bfloat16 as storage types. They convert from and to float only, by diopigen/half.h; a GPU has
-// instructions for it, which give the same but for the bits of a NaN. So has a 64-bit ARM processor, which GCC 12
-// vectorises to float alone.
+// instructions for it, which give the same but for the bits of a NaN.
 #ifndef DIOPI_CORE_HALF_H_
 #define DIOPI_CORE_HALF_H_
 
@@ -55,10 +54,6 @@ struct Half {
     DIOPI_HOST_DEVICE static float widen(uint16_t half) {
 #if defined(__CUDA_ARCH__)
         return __half2float(__ushort_as_half(half));
-#elif defined(__aarch64__)
-        __fp16 value;
-        std::memcpy(&value, &half, sizeof(value));
-        return static_cast<float>(value);
 #else
         return diopigen::float_of_half(half);
 #endif
