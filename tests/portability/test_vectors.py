@@ -1,4 +1,4 @@
-"""What is read from instructions: inner loops, and whether they compute with vectors."""
+"""Instructions are read for inner loops, and for whether these compute with vectors."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ _TYPES = {
 
 
 class Vectors(Enum):
-    """What the inner loops of a function do with whole vectors."""
+    """Use of whole vectors in the inner loops of a function."""
 
     COMPUTED = "arithmetic"
     MOVED = "moves"
@@ -72,7 +72,7 @@ class Loop:
     label: str
     vectors: Vectors
     reason: str = ""
-    """Why it has none; empty where nobody knows."""
+    """Why it has none; empty where that is not known."""
 
 
 def functions(binary: Path, objdump: str = "objdump") -> Iterator[tuple[str, list[str]]]:
@@ -95,7 +95,7 @@ def has_avx(lines: Sequence[str]) -> bool:
 
 
 def neon(lines: Sequence[str]) -> Vectors:
-    """What inner loops of 64-bit ARM do with vectors; memset and memcpy move them."""
+    """Use of vectors in the inner loops of 64-bit ARM; memset and memcpy move them."""
     loops = inner_loops(lines)
     inside = [one for loop in loops for one in loop]
     if any(
@@ -161,11 +161,11 @@ def table(builds: Mapping[str, Sequence[Loop]]) -> str:
     head = ["group", "loops", "arithmetic", "moves alone", *(f"none, {name}" for name in builds), "why none"]
     rows = [head, ["---", *["---:"] * (len(head) - 2), "---"]]
     for group in [*sorted({loop.group for loop in first}), ""]:
-        chosen = [[loop for loop in found if group in ("", loop.group)] for found in builds.values()]
-        counts = [Counter(loop.vectors for loop in one) for one in chosen]
-        reasons = Counter(loop.reason for loop in chosen[0] if loop.vectors is Vectors.NONE) if group else Counter()
+        selected = [[loop for loop in found if group in ("", loop.group)] for found in builds.values()]
+        counts = [Counter(loop.vectors for loop in one) for one in selected]
+        reasons = Counter(loop.reason for loop in selected[0] if loop.vectors is Vectors.NONE) if group else Counter()
         cells = [
-            len(chosen[0]),
+            len(selected[0]),
             counts[0][Vectors.COMPUTED],
             counts[0][Vectors.MOVED],
             *(one[Vectors.NONE] for one in counts),
@@ -193,16 +193,16 @@ def _reason(label: str, lines: Sequence[str]) -> str:
 
 
 def _marked() -> dict[str, set[str]]:
-    """Names of functions with the mark of clones.h, each with the beginnings of the sources that it counts in: its own
-    file, the folder of a header, or everywhere."""
+    """Names of functions with the mark of clones.h, each with where it counts: in its own file, in the group of a header,
+    or everywhere, which is empty."""
     found: dict[str, set[str]] = {}
     for folder in ("impl/cpu", "impl/core"):
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in (".h", ".cpp"):
                 source = str(path.relative_to(ROOT))
-                place = source if path.suffix == ".cpp" else "" if "/include/" in source else _group(source)
+                scope = source if path.suffix == ".cpp" else "" if "/include/" in source else _group(source)
                 for name in _MARKED.findall(path.read_text(encoding="utf-8")):
-                    found.setdefault(name, set()).add(place)
+                    found.setdefault(name, set()).add(scope)
     return found
 
 
@@ -217,8 +217,8 @@ def _label(name: str, source: str, marked: Mapping[str, set[str]]) -> str:
     qualified, last = _names(re.sub(short, "", name))
     if match := _ELEMENTWISE.fullmatch(qualified):
         return f"{match[1]} {_typed(match[2])}"
-    places = marked.get(last, set())
-    return _typed(qualified) if any(place in ("", source, _group(source)) for place in places) else ""
+    scopes = marked.get(last, set())
+    return _typed(qualified) if any(scope in ("", source, _group(source)) for scope in scopes) else ""
 
 
 def _names(name: str) -> tuple[str, str]:

@@ -1,11 +1,11 @@
 // The vector forms of vector_math.h for one instruction set, bound to the library that has them: SLEEF, or glibc's
-// libmvec. GCC calls them by the names of the processor's vector function ABI: _ZGV, a letter for the instruction set, N
-// for no mask, the number of lanes, v for each vector argument. The including file defines, below `#pragma GCC target`,
+// libmvec. GCC calls them by the names of the processor's vector function ABI: _ZGV, a letter for the instruction set,
+// N for no mask, the number of lanes, v for each vector argument. The including file defines below a pragma `target`
 //   DIOPI_CPU_VECTOR_BYTES                the width of a vector
 //   DIOPI_CPU_LETTER                      the letter of the instruction set
 //   DIOPI_CPU_FLOATS, DIOPI_CPU_DOUBLES   the numbers of lanes
 //   DIOPI_CPU_SLEEF_ENDING                what SLEEF adds to the names of its functions for the instruction set
-//   DIOPI_CPU_PCS                         the attribute of the ABI's calling convention, empty where it is the usual one
+//   DIOPI_CPU_PCS                         the attribute of the ABI's calling convention; empty where that is the usual
 // and has included before it <cmath>, <cstdint>, <cstring>, <limits> and the header of the vector instructions.
 
 // GCC remarks that vectors of a wider instruction set are passed in other registers than without it: these functions

@@ -29,13 +29,13 @@ HalfFloats lower(Floats value) { return __builtin_shufflevector(value, value, 0,
 }  // namespace
 
 extern "C" {
-#define DIOPI_CPU_HALF_UNARY(name)                                                        \
+#define DIOPI_CPU_HALF_UNARY(name)                                                          \
     DIOPI_CPU_HIDDEN HalfFloats DIOPI_CPU_CALLED(diopi_cpu_##name##f, 2, v)(HalfFloats x) { \
-        return lower(DIOPI_CPU_CALLED(diopi_cpu_##name##f, 4, v)(twice(x)));              \
+        return lower(DIOPI_CPU_CALLED(diopi_cpu_##name##f, 4, v)(twice(x)));                \
     }
-#define DIOPI_CPU_HALF_BINARY(name)                                                                      \
+#define DIOPI_CPU_HALF_BINARY(name)                                                                        \
     DIOPI_CPU_HIDDEN HalfFloats DIOPI_CPU_CALLED(diopi_cpu_##name##f, 2, vv)(HalfFloats x, HalfFloats y) { \
-        return lower(DIOPI_CPU_CALLED(diopi_cpu_##name##f, 4, vv)(twice(x), twice(y)));                  \
+        return lower(DIOPI_CPU_CALLED(diopi_cpu_##name##f, 4, vv)(twice(x), twice(y)));                    \
     }
 DIOPI_CPU_VECTOR_UNARY(DIOPI_CPU_HALF_UNARY)
 DIOPI_CPU_VECTOR_BINARY(DIOPI_CPU_HALF_BINARY)
