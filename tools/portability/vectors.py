@@ -193,7 +193,7 @@ def _reason(label: str, lines: Sequence[str]) -> str:
 
 
 def _marked() -> dict[str, set[str]]:
-    """Names of functions with the mark of clones.h, each with where it counts: in its file, in the group of a header, or
+    """Names of functions with the mark of clones.h, and where each counts: in its file, in the group of a header, or
     everywhere, which is empty."""
     found: dict[str, set[str]] = {}
     for folder in ("impl/cpu", "impl/core"):
