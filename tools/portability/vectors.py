@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -23,6 +23,7 @@ C_LIBRARY = "a function of the C library, one number at a time, where neither SL
 _LONG = "NEON multiplies no 64-bit integers"
 _DIVISION = "there is no instruction that divides integers"
 _BRANCHES = "what is out of range is found by branches"
+_POWERS = "its powers are the C library's on every processor"
 _GATHER = "NEON loads from no list of positions"
 SCALAR: Mapping[str, str] = {
     **dict.fromkeys(("Add Int64", "Sub Int64", "Mul Int64", "Addcmul Int64", "ForeachmulTensor Int64"), _LONG),
@@ -30,13 +31,14 @@ SCALAR: Mapping[str, str] = {
     **dict.fromkeys(("Div *", "RemainderTensor *nt*"), _DIVISION),
     "PowTensor *nt*": "powers of integers are loops of products",
     "Maximum Bool": "GCC 12 has no vectors for this choice between bytes",
-    "Erfinv double": "in double through functions of the C library",
+    **dict.fromkeys(("Erfinv double", "Polar *"), "in double through functions of the C library"),
     **dict.fromkeys(("convert_block<float, *nt*>", "convert_block<Half, Int*>"), _BRANCHES),
     "convert_block<Int64, *>": "NEON converts 64-bit integers to double alone, which would round twice",
     **dict.fromkeys(("gather_row<*>", "Each::run_rows<PickPoints<*>>"), _GATHER),
     **dict.fromkeys(("Each::run_rows<AverageBins<*>>", "Each::run_rows<Resample>"), _GATHER),
     "Each::run_rows<ReadColumns<*>>": _GATHER,
     "take_larger<Int64>": "GCC 12 has no vectors for this choice between 64-bit integers with their positions",
+    **dict.fromkeys(("*<*focal_*>", "reduce_columns<OfSizes<PowerNorm, *>"), _POWERS),
     "repeat_word<Bytes16>": "an element is a vector",
 }
 """Loops without vectors on 64-bit ARM, as patterns of `Loop.label` and why."""
@@ -127,14 +129,18 @@ def loops(build: Path) -> list[Loop]:
     functions that are marked in the sources, but for complex numbers."""
     marked = _marked()
     found: dict[tuple[str, str], Loop] = {}
+    has_vector_math = False
     folder = build / "CMakeFiles/diopi_impl.dir"
     for path in sorted(folder.rglob("*.o")):
         inside = str(path.relative_to(folder).with_suffix(""))
         source = inside.removeprefix(f"{str(ROOT)[1:]}/") if inside.startswith(str(ROOT)[1:]) else f"impl/cpu/{inside}"
         group = _group(source)
         for name, lines in functions(path, OBJDUMP):
+            has_vector_math |= name.startswith("_ZGVn")
             if (label := _label(name, source, marked)) and "complex" not in label:
                 found[group, name] = Loop(group, label, neon(lines), _reason(label, lines))
+    if has_vector_math:
+        found = {key: replace(loop, reason=loop.reason.replace(C_LIBRARY, "")) for key, loop in found.items()}
     return sorted(found.values(), key=lambda loop: (loop.group, loop.label))
 
 
@@ -179,7 +185,7 @@ def main(arguments: Sequence[str]) -> int:
     builds = dict(argument.split("=", 1) for argument in arguments) or {"the C library": str(WORK / "aarch64/impl/cpu")}
     found = {name: loops(Path(folder)) for name, folder in builds.items()}
     print(table(found), end="")
-    wrong = faults(next(iter(found.values())))
+    wrong = [f"{name}: {fault}" for name, one in found.items() for fault in faults(one)]
     print("".join(f"{fault}\n" for fault in wrong), end="", file=sys.stderr)
     return 1 if wrong else 0
 
