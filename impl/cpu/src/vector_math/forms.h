@@ -42,8 +42,24 @@ Vector vector_pow(Vector first, Vector second, DIOPI_CPU_FORM_PCS Vector (*gener
     return is_one_exponent && simple_power(first, second[0], &result) ? result : general(first, second);
 }
 
+// By the C library.
+template <typename Vector>
+DIOPI_CPU_FORM_PCS Vector pow_of_lanes(Vector first, Vector second) {
+    using Lane = LaneOf<Vector>;
+    Lane (*exact)(Lane, Lane) = [](Lane base, Lane exponent) { return std::pow(base, exponent); };
+    return corrected(first, MaskOf<Vector>{} == 0, exact, first, second);
+}
+
 }  // namespace
 }  // namespace diopigen::core
+
+// The vector forms of glibc 2.41 for 64-bit ARM round halfway cases to one step of a table and scale by the next:
+// 0.5 to the power -0.142578125 is off by 0.3 per cent, 2.0F to 2.578125F by 2 per cent.
+#if defined(__aarch64__) && !defined(DIOPI_CPU_SLEEF)
+#define DIOPI_CPU_GENERAL_POW(Vector, form) pow_of_lanes<Vector>
+#else
+#define DIOPI_CPU_GENERAL_POW(Vector, form) form
+#endif
 
 #define DIOPI_CPU_JOINED(a, b, c, d, e, f) a##b##c##d##e##f
 #define DIOPI_CPU_JOIN(a, b, c, d, e, f) DIOPI_CPU_JOINED(a, b, c, d, e, f)
@@ -67,9 +83,11 @@ Vector vector_pow(Vector first, Vector second, DIOPI_CPU_FORM_PCS Vector (*gener
 #define DIOPI_CPU_BIND_BINARY(Vector, called, form) \
     DIOPI_CPU_FORM_PCS Vector form(Vector, Vector); \
     DIOPI_CPU_HIDDEN Vector called(Vector first, Vector second) { return form(first, second); }
-#define DIOPI_CPU_BIND_POW(Vector, called, form)    \
-    DIOPI_CPU_FORM_PCS Vector form(Vector, Vector); \
-    DIOPI_CPU_HIDDEN Vector called(Vector first, Vector second) { return vector_pow(first, second, form); }
+#define DIOPI_CPU_BIND_POW(Vector, called, form)                               \
+    DIOPI_CPU_FORM_PCS Vector form(Vector, Vector);                            \
+    DIOPI_CPU_HIDDEN Vector called(Vector first, Vector second) {              \
+        return vector_pow(first, second, DIOPI_CPU_GENERAL_POW(Vector, form)); \
+    }
 #define DIOPI_CPU_BIND_FMOD(Vector, called) \
     DIOPI_CPU_HIDDEN Vector called(Vector first, Vector second) { return vector_fmod(first, second); }
 #define DIOPI_CPU_BIND_WITHIN(Vector, called, form, name, limit)                                                   \
