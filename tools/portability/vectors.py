@@ -19,11 +19,11 @@ from pathlib import Path
 from builds import ROOT, WORK
 
 OBJDUMP = "aarch64-linux-gnu-objdump"
-C_LIBRARY = "a function of the C library, one number at a time, where neither SLEEF nor libmvec is there"
+C_LIBRARY = "exp and the like are the C library's, without SLEEF and libmvec"
 _LONG = "NEON multiplies no 64-bit integers"
 _DIVISION = "there is no instruction that divides integers"
 _BRANCHES = "what is out of range is found by branches"
-_POWERS = "its powers are the C library's on every processor"
+_POWERS = "its powers are the C library's, on x86-64 too"
 _GATHER = "NEON loads from no list of positions"
 SCALAR: Mapping[str, str] = {
     **dict.fromkeys(("Add Int64", "Sub Int64", "Mul Int64", "Addcmul Int64", "ForeachmulTensor Int64"), _LONG),
