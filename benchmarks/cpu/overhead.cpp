@@ -77,5 +77,44 @@ int main() {
     measure("diopiMaximum", [&] { return diopiMaximum(ctx, out, a, b); });
     measure("diopiAddcmul", [&] { return diopiAddcmul(ctx, out, a, b, c, &number); });
     measure("diopiRelu", [&] { return diopiRelu(ctx, out, a); });
+
+    // One function of each other group.
+    uint8_t bytes[1] = {1};
+    int64_t integers[2] = {0, 0};
+    diopiTensorHandle_t truth = wrap(bytes, 1, diopi_dtype_bool, 1);
+    diopiTensorHandle_t index = wrap(&integers[0], 8, diopi_dtype_int64, 1);
+    diopiTensorHandle_t index_out = wrap(&integers[1], 8, diopi_dtype_int64, 1);
+    diopiTensorHandle_t row = wrap(&data[0], 4, diopi_dtype_float32, 2);
+    diopiTensorHandle_t row_out = wrap(&data[3], 4, diopi_dtype_float32, 2);
+    float statistics[2] = {0, 0};
+    diopiTensorHandle_t mean = wrap(&statistics[0], 4, diopi_dtype_float32, 2);
+    diopiTensorHandle_t deviation = wrap(&statistics[1], 4, diopi_dtype_float32, 2);
+    diopiTensorHandle_t whole = nullptr;
+    const diopiSize_t no_sizes{nullptr, 0};
+    must(diopiHostWrapMemory(ctx, &whole, &data[3], 4, &no_sizes, nullptr, 0, diopi_dtype_float32, diopi_device),
+         "diopiHostWrapMemory");
+    diopiGeneratorHandle_t generator = nullptr;
+    must(diopiHostCreateGenerator(&generator, 1, 0), "diopiHostCreateGenerator");
+    const int64_t zeros[2] = {0, 0};
+    const diopiSize_t ones{one, 2};
+    const diopiSize_t paddings{zeros, 2};
+    const diopiSize_t dims{zeros, 1};
+    const diopiConstTensorHandle_t both[1] = {a};
+    measure("diopiCastDtype", [&] { return diopiCastDtype(ctx, index_out, a); });
+    measure("diopiCopyInp", [&] { return diopiCopyInp(ctx, a, out); });
+    measure("diopiLogicalNot", [&] { return diopiLogicalNot(ctx, truth, a); });
+    measure("diopiSum", [&] { return diopiSum(ctx, whole, a, dims); });
+    measure("diopiSoftmax", [&] { return diopiSoftmax(ctx, out, a, 0); });
+    measure("diopiLayerNorm", [&] { return diopiLayerNorm(ctx, row_out, mean, deviation, row, a, b, {one, 1}, 1e-5); });
+    measure("diopiMSELoss", [&] { return diopiMSELoss(ctx, whole, a, b, ReductionMean); });
+    measure("diopiMm", [&] { return diopiMm(ctx, row_out, row, row); });
+    measure("diopiConvolution2d",
+            [&] { return diopiConvolution2d(ctx, deep_out, deep, deep, nullptr, ones, paddings, ones, 1); });
+    measure("diopiAvgPool2d",
+            [&] { return diopiAvgPool2d(ctx, deep_out, deep, ones, ones, paddings, false, true, nullptr); });
+    measure("diopiIndexSelect", [&] { return diopiIndexSelect(ctx, out, a, 0, index); });
+    measure("diopiCat", [&] { return diopiCat(ctx, out, const_cast<diopiConstTensorHandle_t*>(both), 1, 0); });
+    measure("diopiSort", [&] { return diopiSort(ctx, out, index_out, a, 0, false, nullptr); });
+    measure("diopiUniformInp", [&] { return diopiUniformInp(ctx, out, 0.0, 1.0, generator); });
     return 0;
 }

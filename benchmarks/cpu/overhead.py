@@ -27,7 +27,7 @@ def measure(library: Path, runtime: Path) -> dict[str, float]:
         subprocess.run(
             ["g++", "-std=c++17", "-O2", *includes, source, *paths, *options, "-o", str(program)], check=True
         )
-        finished = subprocess.run([str(program)], check=True, capture_output=True, text=True)
+        finished = subprocess.run([str(program)], check=True, stdout=subprocess.PIPE, text=True)
     return {name: float(time) for name, time in (line.split() for line in finished.stdout.splitlines())}
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import sampling
 from artefacts import artefact
 from random_calls import Calls
 
@@ -17,6 +18,8 @@ from diopigen.ir.model import Interface, ShapeList
 from diopigen.spec.expression import to_text
 
 Change = Callable[[Value], Value]
+REJECTED = frozenset({"diopiFusedAddRootMeanSquareNormInp", "diopiMaxPool2d", "diopiRoiAlign"})
+"""Some of the functions whose shapes name dimensions."""
 
 
 def without_dimensions(value: Value) -> Value:
@@ -32,10 +35,12 @@ def changed(case: Case, names: tuple[str, ...], change: Change, expect: str, wor
 
 
 def _calls(interface: Interface) -> Iterator[Case]:
-    """A legal call of each function with one of its tensors of rank 0, and with all of them. Where the shape of an
-    input lists dimensions next to a group such as `*batch`, the call is illegal; a shape of [1] may be of rank 0."""
+    """A legal call of each function, of one in four for a change, with one of its tensors of rank 0, and with all of
+    them. Where the shape of an input lists dimensions next to a group such as `*batch`, the call is illegal; a shape of
+    [1] may be of rank 0."""
     calls = Calls(interface, 0)
-    for function in (interface.function(name) for name in calls.names):
+    names = [name for name in calls.names if sampling.RUNS_ALL or name in REJECTED or sampling.picked(name, 4)]
+    for function in (interface.function(name) for name in names):
         assert function is not None
         case = max(calls.origin(function.name).calls, key=lambda one: _dimensions(one.arguments), default=None)
         if case is None:
@@ -76,8 +81,8 @@ def test_tensors_of_rank_0_are_no_crash_and_rejected_where_shapes_name_dimension
     cases = list(_calls(interface))
     assert _failures(cases, interface) == []
     rejected = {case.function for case in cases if case.expect == ANY_FAILURE}
-    assert {"diopiFusedAddRootMeanSquareNormInp", "diopiMaxPool2d", "diopiRoiAlign"} <= rejected
-    assert len(rejected) > 150
+    assert rejected >= REJECTED
+    assert len(rejected) > (150 if sampling.RUNS_ALL else 30)
 
 
 @pytest.mark.build

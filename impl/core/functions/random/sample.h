@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <type_traits>
 
 #include "diopi_core/clones.h"
 #include "diopi_core/dense.h"
@@ -41,17 +42,25 @@ class Stream {
 namespace detail {
 
 constexpr int64_t kSampleBlock = 256;
+constexpr int64_t kFewSamples = 16;
 
-// Values `first` and following of a call, at most a block. The bits of all are computed first, in one loop.
+// Values `first` and following of a call, at most a block. Bits are computed first, in a loop of a fixed length.
 template <typename T, typename Make>
 DIOPI_CPU_CLONES void sample_block(T* values, const Stream& stream, int64_t first, int64_t count, const Make& make) {
     uint32_t bits[4][kSampleBlock];
-    for (int64_t i = 0; i < kSampleBlock; ++i) {
-        const RandomBits own = stream(first + i);
-        bits[0][i] = own[0];
-        bits[1][i] = own[1];
-        bits[2][i] = own[2];
-        bits[3][i] = own[3];
+    const auto compute = [&](auto length) {
+        for (int64_t i = 0; i < length(); ++i) {
+            const RandomBits own = stream(first + i);
+            bits[0][i] = own[0];
+            bits[1][i] = own[1];
+            bits[2][i] = own[2];
+            bits[3][i] = own[3];
+        }
+    };
+    if (count <= kFewSamples) {
+        compute(std::integral_constant<int64_t, kFewSamples>{});
+    } else {
+        compute(std::integral_constant<int64_t, kSampleBlock>{});
     }
     if (count == kSampleBlock) {
         for (int64_t i = 0; i < kSampleBlock; ++i) {
