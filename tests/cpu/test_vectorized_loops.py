@@ -5,16 +5,19 @@ from __future__ import annotations
 import platform
 import re
 import shutil
-import subprocess
+import sys
 
 import pytest
-from cpu_build import selected, shared_libraries
+from cpu_build import ROOT, selected, shared_libraries
+
+sys.path.insert(0, str(ROOT / "tools/portability"))
+import vectors
 
 pytestmark = pytest.mark.skipif(
     selected() != "released" or platform.machine() != "x86_64" or shutil.which("objdump") is None,
     reason="reads the instructions of the released build for x86-64, which `make conformance` tests",
 )
-LOOP = re.compile(r"(\w+)Loop::run<(.*?)\s*>\(.*\[clone \.arch_x86_64_v([34])\]>:")
+LOOP = re.compile(r"(\w+)Loop::run<(.*?)\s*>\(.*\[clone \.arch_x86_64_v([34])\]$")
 """A loop for AVX2 (v3) or AVX-512 (v4), of an operator and a type."""
 COMPLEX = "std::complex"
 SCALAR = {
@@ -28,20 +31,11 @@ SCALAR = {
 """Operators of which some type, or the one that is named, has a loop of single elements, and why."""
 
 
-def is_scalar(lines: list[str]) -> bool:
-    """Returns whether instructions have no vectors. A loop that jumps at once has the code of another one, and memset
-    and memcpy have vectors of their own."""
-    text = "\n".join(lines)
-    return not ("ymm" in text or "zmm" in text or "<mem" in text or "\tjmp" in lines[0])
-
-
 def test_loops_have_vectors() -> None:
-    command = ["objdump", "-dC", "--no-show-raw-insn", str(shared_libraries()[1])]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    functions = [block.splitlines() for block in done.stdout.split("\n\n")]
-    loops = [(match.groups(), lines) for first, *lines in functions if lines and (match := LOOP.search(first))]
+    functions = vectors.functions(shared_libraries()[1])
+    loops = [(match.groups(), lines) for name, lines in functions if (match := LOOP.search(name))]
     assert len(loops) > 500
-    scalar = sorted(loop for loop, lines in loops if is_scalar(lines))
+    scalar = sorted(loop for loop, lines in loops if not vectors.has_avx(lines))
     names = {
         (name, f"{name} {dtype.removeprefix('diopigen::core::')}") for name, dtype, _ in scalar if COMPLEX not in dtype
     }

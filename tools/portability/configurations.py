@@ -32,7 +32,8 @@ class Configuration:
     the run; its text must begin with `effect`: a setting that nothing heeds would be no configuration. `emulated` is
     the command of an emulator, `executor` one that speaks the protocol of the suite; `sample` limits the cases of each
     function; where `tests` names tests, they are run instead of the suite. `aarch64` is what runs cross-compiled for
-    64-bit ARM (aarch64.py): `suite`, `tests` or `sanitizers`. `shared`: part of what CI runs every time."""
+    64-bit ARM (aarch64.py): `suite`, `tests`, `sanitizers`, or `loops`, which are read for vectors. `shared`: part of
+    what CI runs every time."""
 
     group: str
     name: str
@@ -151,6 +152,7 @@ EMULATED = tuple(
 
 AARCH64 = (
     Configuration("aarch64", "suite", aarch64="suite", sample=2),
+    Configuration("aarch64", "loops that have vectors", aarch64="loops"),
     Configuration("aarch64", "C++ tests of the runtime and the simulated device", aarch64="tests"),
     Configuration("aarch64", "the same with the address and undefined behaviour sanitizers", aarch64="sanitizers"),
 )

@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 import aarch64
 import builds
 import pythons
+import vectors
 from builds import ROOT, WORK, Broken, Libraries, Skipped
 from configurations import BUILDS, SETTINGS, Build, Configuration
 
@@ -115,11 +116,18 @@ def _environment(configuration: Configuration) -> dict[str, str]:
 
 
 def _aarch64(configuration: Configuration, limits: Limits) -> Row:
-    """The suite over the cross-compiled library, or the C++ tests."""
+    """The suite over the cross-compiled library, its loops, or the C++ tests."""
     if configuration.aarch64 == "suite":
         created = replace(limits, libraries=aarch64.libraries(limits.jobs))
         emulated = replace(configuration, executor=aarch64.executor())
         return _suite(emulated, created, Path(sys.executable), _environment(configuration), aarch64.EMULATOR)
+    if configuration.aarch64 == "loops":
+        library = aarch64.libraries(limits.jobs).library
+        loops = vectors.loops(library.parent)
+        scalar = sum(loop.vectors is vectors.Vectors.NONE for loop in loops)
+        lost = vectors.faults(loops)
+        ran = "instructions of the Release build"
+        return Row(configuration.title, ran, len(loops), len(loops) - scalar, scalar, tuple(lost))
     found = aarch64.programs(sanitized=configuration.aarch64 == "sanitizers")
     failed = tuple(name for name, text in found.items() if text)
     log = WORK / "logs" / f"aarch64-{configuration.aarch64}.log"

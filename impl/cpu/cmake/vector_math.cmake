@@ -1,35 +1,39 @@
-# Vector forms of transcendental functions: SLEEF's where it is installed, else those of glibc (libmvec, 2.35 or newer),
-# where the compiler is one that calls them: GCC on x86-64. Else they are the C library's, one number at a time.
+# Vector forms of transcendental functions: SLEEF's where it is installed, else those of glibc (libmvec; 2.35 or newer on
+# x86-64, 2.40 on 64-bit ARM), where the compiler is one that calls them: GCC. Else they are the C library's, one number
+# at a time.
 include(CheckCXXSourceCompiles)
 include(CMakePushCheckState)
 
 option(DIOPIGEN_SLEEF "Take vector forms of transcendental functions from SLEEF where it is found" ON)
 option(DIOPIGEN_LIBMVEC "Take them from glibc's libmvec where SLEEF is not taken" ON)
 
-# Sets `result` to whether a program links that names a vector form for each width. The names differ in `prefix` and
-# three endings.
-function(diopigen_check_vector_math result library sse avx2 avx512)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+    set(sleef_forms Sleef_expf4_u10advsimd)
+    set(libmvec_forms _ZGVnN4v_erfcf)
+else()
+    set(sleef_forms Sleef_expf4_u10 Sleef_expf8_u10avx2 Sleef_expf16_u10avx512f)
+    set(libmvec_forms _ZGVbN4v_erfcf _ZGVdN8v_erfcf _ZGVeN16v_erfcf)
+endif()
+
+# Sets `result` to whether a program links that names vector forms, one for each width.
+function(diopigen_check_vector_math result library)
     cmake_push_check_state(RESET)
     set(CMAKE_REQUIRED_LIBRARIES "${library}")
-    # The attribute of GCC that names vector forms, and a function for each width. clang lacks the attribute.
+    foreach(form IN LISTS ARGN)
+        string(APPEND declared "void ${form}();\n")
+        string(APPEND addresses "used = &${form};\n")
+    endforeach()
+    # The attribute of GCC that names vector forms, and the functions' names. clang lacks the attribute.
     check_cxx_source_compiles("
-        #if !defined(__GNUC__) || defined(__clang__) || !defined(__x86_64__)
+        #if !defined(__GNUC__) || defined(__clang__) || !(defined(__x86_64__) || defined(__aarch64__))
         #error only GCC calls vector forms of functions
         #endif
-        #include <immintrin.h>
         extern \"C\" {
         __attribute__((simd(\"notinbranch\"), const, nothrow)) float diopi_probe(float);
-        __m128 ${sse}(__m128);
-        __m256 ${avx2}(__m256);
-        __m512 ${avx512}(__m512);
+        ${declared}
         }
-        using Any = void (*)();
-        Any volatile used[3];
-        int main() {
-            used[0] = reinterpret_cast<Any>(&${sse});
-            used[1] = reinterpret_cast<Any>(&${avx2});
-            used[2] = reinterpret_cast<Any>(&${avx512});
-        }
+        void (*volatile used)();
+        int main() { ${addresses} }
     " ${result})
     cmake_pop_check_state()
 endfunction()
@@ -39,8 +43,7 @@ if(DIOPIGEN_SLEEF)
     diopigen_forget_removed(DIOPIGEN_SLEEF_LIBRARY)
     find_library(DIOPIGEN_SLEEF_LIBRARY sleef)
     if(DIOPIGEN_SLEEF_LIBRARY)
-        diopigen_check_vector_math(DIOPIGEN_SLEEF_WORKS "${DIOPIGEN_SLEEF_LIBRARY}" Sleef_expf4_u10 Sleef_expf8_u10avx2
-                                   Sleef_expf16_u10avx512f)
+        diopigen_check_vector_math(DIOPIGEN_SLEEF_WORKS "${DIOPIGEN_SLEEF_LIBRARY}" ${sleef_forms})
     endif()
 endif()
 if(DIOPIGEN_SLEEF AND DIOPIGEN_SLEEF_LIBRARY AND DIOPIGEN_SLEEF_WORKS)
@@ -48,7 +51,7 @@ if(DIOPIGEN_SLEEF AND DIOPIGEN_SLEEF_LIBRARY AND DIOPIGEN_SLEEF_WORKS)
     set(vector_math_library "${DIOPIGEN_SLEEF_LIBRARY}")
 elseif(DIOPIGEN_LIBMVEC)
     # One of the functions that came last.
-    diopigen_check_vector_math(DIOPIGEN_LIBMVEC_WORKS mvec _ZGVbN4v_erfcf _ZGVdN8v_erfcf _ZGVeN16v_erfcf)
+    diopigen_check_vector_math(DIOPIGEN_LIBMVEC_WORKS mvec ${libmvec_forms})
     if(DIOPIGEN_LIBMVEC_WORKS)
         set(vector_math libmvec)
         set(vector_math_library mvec)
@@ -56,7 +59,7 @@ elseif(DIOPIGEN_LIBMVEC)
 endif()
 
 if(vector_math STREQUAL "scalar math")
-    message(STATUS "diopi_cpu: vector math: none (GCC on x86-64 with glibc 2.35 or SLEEF has it), exp and the like one at a time")
+    message(STATUS "diopi_cpu: vector math: none (GCC with SLEEF or a newer glibc has it), exp and the like one at a time")
 else()
     target_compile_definitions(diopi_impl PRIVATE DIOPI_CPU_VECTOR_MATH)
     target_link_libraries(diopi_impl PRIVATE "${vector_math_library}")

@@ -8,6 +8,8 @@
 #include <immintrin.h>
 
 #include "diopi_cpu/capability.h"
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace diopigen::cpu {
@@ -107,6 +109,69 @@ __attribute__((target("avx,f16c"))) float dot_halves(const float* a, const Half*
     }
     for (; i < count; ++i) {
         sum += a[i] * static_cast<float>(b[i]);
+    }
+    return sum;
+}
+
+#elif defined(__aarch64__)
+
+// The last few elements by the same instructions: the bits of a NaN do not depend on where it lies.
+namespace {
+
+constexpr int64_t kLanes = 4;
+
+float32x4_t widened(const Half* from) {
+    uint16x4_t bits;
+    std::memcpy(&bits, from, sizeof(bits));
+    return vcvt_f32_f16(vreinterpret_f16_u16(bits));
+}
+
+float widened_one(const Half* from) {
+    __fp16 half;
+    std::memcpy(&half, from, sizeof(half));
+    return static_cast<float>(half);
+}
+
+}  // namespace
+
+bool has_half_instructions() { return true; }
+
+void widen(const Half* from, float* to, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        to[i] = widened_one(from + i);
+    }
+}
+
+void narrow(const float* from, Half* to, int64_t count) {
+    int64_t i = 0;
+    DIOPI_CPU_UNROLLED
+    for (; i + kLanes <= count; i += kLanes) {
+        const float16x4_t halves = vcvt_f16_f32(vld1q_f32(from + i));
+        std::memcpy(to + i, &halves, sizeof(halves));
+    }
+    for (; i < count; ++i) {
+        const auto half = static_cast<__fp16>(from[i]);
+        std::memcpy(to + i, &half, sizeof(half));
+    }
+}
+
+float dot_halves(const float* a, const Half* b, int64_t count) {
+    constexpr int64_t kVectors = 8;
+    float32x4_t sums[kVectors] = {};
+    int64_t i = 0;
+    for (; i + kVectors * kLanes <= count; i += kVectors * kLanes) {
+        for (int64_t k = 0; k < kVectors; ++k) {
+            const int64_t at = i + k * kLanes;
+            sums[k] = vaddq_f32(sums[k], vmulq_f32(vld1q_f32(a + at), widened(b + at)));
+        }
+    }
+    float32x4_t total = sums[0];
+    for (int64_t k = 1; k < kVectors; ++k) {
+        total = vaddq_f32(total, sums[k]);
+    }
+    float sum = vaddvq_f32(total);
+    for (; i < count; ++i) {
+        sum += a[i] * widened_one(b + i);
     }
     return sum;
 }

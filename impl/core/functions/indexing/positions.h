@@ -12,11 +12,11 @@ namespace diopigen::core {
 
 // Whether all values are in [least, end).
 DIOPI_CPU_CLONES inline bool are_within(const Int64* values, int64_t count, int64_t least, int64_t end) {
-    bool is_wrong = false;
+    int64_t wrong = 0;  // of the width of elements, so that both fit the same vectors
     for (int64_t i = 0; i < count; ++i) {
-        is_wrong |= (values[i].value < least) | (values[i].value >= end);
+        wrong |= static_cast<int64_t>(values[i].value < least) | static_cast<int64_t>(values[i].value >= end);
     }
-    return !is_wrong;
+    return wrong == 0;
 }
 
 // Refuses positions outside of [least, end), naming one of them.

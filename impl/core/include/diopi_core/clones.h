@@ -11,6 +11,9 @@
     !defined(DIOPI_CPU_ONE_ARCH) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define DIOPI_CPU_LEVELS
 #define DIOPI_CPU_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#elif defined(__GNUC__) && !defined(__clang__) && defined(__aarch64__)
+// NEON is part of the baseline. A loop is a function of its own as above, where its instructions are found and counted.
+#define DIOPI_CPU_CLONES __attribute__((noinline))
 #else
 #define DIOPI_CPU_CLONES
 #endif

@@ -18,6 +18,7 @@ inline T largest_of(const T* row, int64_t count) {
     std::fill(lanes, lanes + kLanes, -std::numeric_limits<T>::infinity());
     int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes) {
+        DIOPI_CPU_ROLLED
         for (int lane = 0; lane < kLanes; ++lane) {
             lanes[lane] = row[i + lane] > lanes[lane] ? row[i + lane] : lanes[lane];
         }

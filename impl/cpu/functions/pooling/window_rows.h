@@ -52,7 +52,7 @@ DIOPI_CPU_CLONES void take_larger(const T* from, int64_t stride, int64_t count, 
         // Bits rather than branches, so that the loop becomes vectors.
         const int reasons = int{positions[i] < 0} | int{value > best[i]} | int{isnan(value)};
         const bool is_taken = reasons != 0;
-        best[i] = is_taken ? value : best[i];
+        best[i] = where(is_taken, value, best[i]);
         positions[i] = is_taken ? position + at : positions[i];
     };
     // With a step that the compiler knows, loads become vectors.

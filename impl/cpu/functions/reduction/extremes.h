@@ -125,19 +125,19 @@ struct ExtremeIndex {
         constexpr int64_t kTogether = 64;
         const auto matches = [best](S x) {
             const T value = cast<T>(x);
-            return (static_cast<int>(value == best) |
-                    (static_cast<int>(value != value) & static_cast<int>(best != best))) != 0;
+            return static_cast<int>(value == best) |
+                   (static_cast<int>(value != value) & static_cast<int>(best != best));
         };
         int64_t i = 0;
-        for (bool is_found = false; i + kTogether <= count; i += kTogether) {
+        for (int found = 0; i + kTogether <= count; i += kTogether) {
             for (int64_t k = 0; k < kTogether; ++k) {
-                is_found |= matches(data[i + k]);
+                found |= matches(data[i + k]);
             }
-            if (is_found) {
+            if (found != 0) {
                 break;
             }
         }
-        while (!matches(data[i])) {
+        while (matches(data[i]) == 0) {
             ++i;
         }
         return i;
@@ -156,7 +156,7 @@ struct ExtremeIndex {
                 const T value = cast<T>(row[k]);
                 const int better = static_cast<int>(Extreme::precedes(value, best[k])) |
                                    (static_cast<int>(value != value) & static_cast<int>(best[k] == best[k]));
-                best[k] = better != 0 ? value : best[k];
+                best[k] = where(better != 0, value, best[k]);
                 indices[k] = better != 0 ? index : indices[k];
             }
         }

@@ -1,5 +1,5 @@
 // Vector functions for AVX-512 (x86-64-v4).
-#if defined(DIOPI_CPU_VECTOR_MATH)
+#if defined(DIOPI_CPU_VECTOR_MATH) && defined(__x86_64__)
 
 #include <immintrin.h>
 
@@ -17,6 +17,7 @@
 #define DIOPI_CPU_FLOATS 16
 #define DIOPI_CPU_DOUBLES 8
 #define DIOPI_CPU_SLEEF_ENDING avx512f
+#define DIOPI_CPU_PCS
 #include "forms.h"
 
-#endif  // DIOPI_CPU_VECTOR_MATH
+#endif  // DIOPI_CPU_VECTOR_MATH && __x86_64__

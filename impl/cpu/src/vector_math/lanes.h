@@ -10,6 +10,10 @@ namespace diopigen::core {
 namespace {
 
 constexpr int kBytes = DIOPI_CPU_VECTOR_BYTES;
+// SSE alone has no fused multiply-add.
+#if DIOPI_CPU_VECTOR_BYTES > 16 || defined(__aarch64__)
+#define DIOPI_CPU_FUSED
+#endif
 
 typedef float Floats __attribute__((vector_size(kBytes)));
 typedef double Doubles __attribute__((vector_size(kBytes)));
@@ -57,6 +61,15 @@ Floats square_root(Floats value) { return _mm256_sqrt_ps(value); }
 Doubles square_root(Doubles value) { return _mm256_sqrt_pd(value); }
 Doubles floor_positive(Doubles value) { return _mm256_floor_pd(value); }
 Doubles minus_product(Doubles c, Doubles a, Doubles b) { return _mm256_fnmadd_pd(a, b, c); }
+#elif defined(__aarch64__)
+template <typename Mask>
+bool any(Mask mask) {
+    return vmaxvq_u32(reinterpret_cast<uint32x4_t>(mask)) != 0;
+}
+Floats square_root(Floats value) { return vsqrtq_f32(value); }
+Doubles square_root(Doubles value) { return vsqrtq_f64(value); }
+Doubles floor_positive(Doubles value) { return vrndmq_f64(value); }
+Doubles minus_product(Doubles c, Doubles a, Doubles b) { return vfmsq_f64(c, a, b); }
 #else
 template <typename Mask>
 bool any(Mask mask) {

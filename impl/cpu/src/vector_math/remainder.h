@@ -11,7 +11,7 @@ struct NarrowRemainder {
     Doubles operator()(Doubles x, Doubles y, Doubles quotient) const { return x - quotient * y; }
 };
 
-#if DIOPI_CPU_VECTOR_BYTES > 16
+#if defined(DIOPI_CPU_FUSED)
 // Of doubles: the remainder has no more bits than the divisor, so that rounding it once is exact.
 struct WidenedRemainder {
     static constexpr double kMost = 0x1p52;
@@ -59,7 +59,7 @@ Floats vector_fmod(Floats first, Floats second) {
 }
 
 Doubles vector_fmod(Doubles first, Doubles second) {
-#if DIOPI_CPU_VECTOR_BYTES > 16
+#if defined(DIOPI_CPU_FUSED)
     const Doubles rest = remainder_of(magnitude(first), magnitude(second), WidenedRemainder());
 #else
     const Doubles rest = Doubles{} - std::numeric_limits<double>::quiet_NaN();

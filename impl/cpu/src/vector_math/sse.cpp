@@ -1,5 +1,5 @@
 // Vector functions for every x86-64 machine.
-#if defined(DIOPI_CPU_VECTOR_MATH)
+#if defined(DIOPI_CPU_VECTOR_MATH) && defined(__x86_64__)
 
 #include <immintrin.h>
 
@@ -13,6 +13,7 @@
 #define DIOPI_CPU_FLOATS 4
 #define DIOPI_CPU_DOUBLES 2
 #define DIOPI_CPU_SLEEF_ENDING
+#define DIOPI_CPU_PCS
 #include "forms.h"
 
-#endif  // DIOPI_CPU_VECTOR_MATH
+#endif  // DIOPI_CPU_VECTOR_MATH && __x86_64__
