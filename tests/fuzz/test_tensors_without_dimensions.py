@@ -39,8 +39,8 @@ def _calls(interface: Interface) -> Iterator[Case]:
     them. Where the shape of an input lists dimensions next to a group such as `*batch`, the call is illegal; a shape of
     [1] may be of rank 0."""
     calls = Calls(interface, 0)
-    names = [name for name in calls.names if sampling.RUNS_ALL or name in REJECTED or sampling.picked(name, 4)]
-    for function in (interface.function(name) for name in names):
+    selected = [name for name in calls.names if sampling.RUNS_ALL or name in REJECTED or sampling.picked(name, 4)]
+    for function in (interface.function(name) for name in selected):
         assert function is not None
         case = max(calls.origin(function.name).calls, key=lambda one: _dimensions(one.arguments), default=None)
         if case is None:

@@ -44,17 +44,17 @@ namespace detail {
 
 constexpr int64_t kSampleBlock = 256;
 constexpr int64_t kFewSamples = 16;
-using RandomWords = uint32_t[4][kSampleBlock];
+using RawBits = uint32_t[4][kSampleBlock];
 
-// Word w of element first + i becomes words[w][i], for each i below `length`, a multiple of kFewSamples. Each library
+// Value w of element first + i becomes bits[w][i], for each i below `length`, a multiple of kFewSamples. Each library
 // has its own loops.
-void random_words(RandomWords& words, int64_t length, const Stream& stream, int64_t first);
+void raw_bits(RawBits& bits, int64_t length, const Stream& stream, int64_t first);
 
 // Values `first` and following of a call, at most a block.
 template <typename T, typename Make>
 DIOPI_CPU_CLONES void sample_block(T* values, const Stream& stream, int64_t first, int64_t count, const Make& make) {
-    RandomWords bits;
-    random_words(bits, count <= kFewSamples ? kFewSamples : kSampleBlock, stream, first);
+    RawBits bits;
+    raw_bits(bits, count <= kFewSamples ? kFewSamples : kSampleBlock, stream, first);
     if (count == kSampleBlock) {
         for (int64_t i = 0; i < kSampleBlock; ++i) {
             values[i] = make(first + i, RandomBits{bits[0][i], bits[1][i], bits[2][i], bits[3][i]});

@@ -1,4 +1,4 @@
-// Random words for AVX2 (x86-64-v3).
+// Random bits for AVX2 (x86-64-v3).
 #include "diopi_core/clones.h"
 #if defined(DIOPI_CPU_LEVELS)
 
@@ -14,8 +14,8 @@
 
 namespace diopigen::core::detail {
 
-void random_words_avx2(RandomWords& words, int64_t length, const Stream& stream, int64_t first) {
-    words_of_lanes(words, length, stream, first);
+void raw_bits_avx2(RawBits& bits, int64_t length, const Stream& stream, int64_t first) {
+    bits_of_lanes(bits, length, stream, first);
 }
 
 }  // namespace diopigen::core::detail

@@ -1,6 +1,6 @@
 // Philox4x32-10 for the counters of two vectors of lanes. Each instruction set has a file that includes this below
-// `#pragma GCC target`, as those of vector_math do. A word of 32 bits is the lower half of a lane of 64: the product of
-// two lower halves is one instruction, and what is above them counts nowhere.
+// `#pragma GCC target`, as those of vector_math do. A value of 32 bits is the lower half of a lane of 64: the product
+// of two lower halves is one instruction, and what is above them counts nowhere.
 #if !defined(DIOPI_CPU_VECTOR_BYTES)
 #error define DIOPI_CPU_VECTOR_BYTES: 32 or 64
 #endif
@@ -26,7 +26,7 @@ inline Lanes product(const Lanes& a, const Lanes& b) {
 
 inline Lanes all(uint64_t value) { return Lanes{} + value; }
 
-inline void words_of_lanes(RandomWords& words, int64_t length, const Stream& stream, int64_t first) {
+inline void bits_of_lanes(RawBits& bits, int64_t length, const Stream& stream, int64_t first) {
     Lanes steps;
     for (int64_t k = 0; k < kLanes; ++k) {
         steps[k] = static_cast<uint64_t>(k);
@@ -56,7 +56,7 @@ inline void words_of_lanes(RandomWords& words, int64_t length, const Stream& str
         for (int w = 0; w < 4; ++w) {
             for (int h = 0; h < 2; ++h) {
                 const LowerHalves halves = __builtin_convertvector(counters[w][h], LowerHalves);
-                std::memcpy(&words[w][i + h * kLanes], &halves, sizeof(halves));
+                std::memcpy(&bits[w][i + h * kLanes], &halves, sizeof(halves));
             }
         }
     }
