@@ -120,8 +120,8 @@ def _child(options: argparse.Namespace) -> None:
 def _run(options: argparse.Namespace, threads: int) -> dict[tuple[str, ...], dict[str, float]]:
     """The rows of a process with so many threads."""
     environment = {**os.environ, "DIOPI_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
-    # A thread that waits is not to spend the time of a processor that another one needs.
-    environment |= {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"}
+    if not options.two:  # a thread that waits is not to spend the time of a processor that another one needs
+        environment |= {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"}
     command = [sys.executable, "-m", "benchmarks.cpu.scaling", *sys.argv[1:], "--child"]
     done = subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True)
     rows = [json.loads(line) for line in done.stdout.splitlines()]

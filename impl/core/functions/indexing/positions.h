@@ -81,18 +81,40 @@ DIOPI_CPU_CLONES void add_to(T* __restrict to, const T* __restrict from, int64_t
     }
 }
 
-// Adds slice k of `source` to slice `positions[k]` of `target`: [outer, count, inner] and [outer, size, inner].
+// Adds slice k of `source` to slice `positions[k]` of `target`: [outer, count, inner] and [outer, size, inner]. Threads
+// have columns of their own in whole lines of the cache, or where there are few, slices of the target of their own.
+// What is added to an element comes in the order of k either way.
 template <typename T, typename Index>
 void add_slices(T* target, const T* source, const Index& positions, int64_t count, const DimSplit& split) {
-    parallel_columns(split.outer, split.inner, count, [&](int64_t outer, int64_t begin, int64_t end) {
-        for (int64_t k = 0; k < count; ++k) {
-            T* to = target + (outer * split.size + positions[k]) * split.inner;
-            const T* from = source + (outer * count + k) * split.inner;
-            if (split.inner == 1) {
-                to[0] = to[0] + from[0];
-            } else {
-                add_to(to + begin, from + begin, end - begin);
+    constexpr int64_t kWidth = 64;
+    const int64_t inner = split.inner;
+    const auto add = [&](int64_t outer, int64_t k, int64_t position, int64_t begin, int64_t end) {
+        T* to = target + (outer * split.size + position) * inner;
+        const T* from = source + (outer * count + k) * inner;
+        if (inner == 1) {
+            to[0] = to[0] + from[0];
+        } else {
+            add_to(to + begin, from + begin, end - begin);
+        }
+    };
+    const int64_t strips = (inner + kWidth - 1) / kWidth;
+    const bool has_few = split.outer * strips < 2 * thread_count();
+    if (has_few && thread_count() > 1 && inner > 1 && split.outer * count * inner > 16384) {
+        parallel_for(split.size, (split.size - 1) / thread_count() + 1, [&](int64_t first, int64_t last) {
+            for (int64_t outer = 0; outer < split.outer; ++outer) {
+                for (int64_t k = 0; k < count; ++k) {  // every thread reads all positions
+                    const int64_t position = positions[k];
+                    if (first <= position && position < last) {
+                        add(outer, k, position, 0, inner);
+                    }
+                }
             }
+        });
+        return;
+    }
+    parallel_columns(split.outer, strips, kWidth * count, [&](int64_t outer, int64_t begin, int64_t end) {
+        for (int64_t k = 0; k < count; ++k) {
+            add(outer, k, positions[k], begin * kWidth, std::min(end * kWidth, inner));
         }
     });
 }
