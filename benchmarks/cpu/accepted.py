@@ -14,6 +14,7 @@ _DOUBLE = "sums and quotients in double: half as many elements in an instruction
 _CHECKED = "indices are checked in a pass of their own, before anything is written"
 _TAILS = "erfc within 1.5 ULP, so that the negative tail keeps its digits; PyTorch has erf to 1e-7 of 1"
 _BLOCKS = "halves are computed as blocks of float32: each operand is stored once more, in the first cache"
+_NUMBERS = "numbers are operands like others, and loaded for every vector"
 _REPEATED = "an element that is broadcast along a row is stored as a block of it first, in the first cache"
 _FOR_ALL = "elements of any number of processors are the same: each has its own counter of Philox"
 
@@ -26,11 +27,7 @@ ACCEPTED: tuple[tuple[str, float, str], ...] = (
     ("elementwise diopiErfinv *", 0.1, "no library has it: an estimate, and a step in double for 1 ULP"),
     ("elementwise diopiErf *", 0.5, "SLEEF's within 1 ULP; PyTorch takes that of MKL"),
     ("elementwise diopiPow, 2 *", 0.3, "the exponent is an operand like others, and looked at for every vector"),
-    (
-        "dtype diopiClampScalar *float64",
-        0.55,
-        "the two numbers are operands like others, and looked at for every vector",
-    ),
+    *((f"dtype diopi{name} *float64", 0.55, _NUMBERS) for name in ("ClampScalar", "MulScalar")),
     ("* diopiGelu, none *", 0.06, _TAILS),
     ("* diopiGeluBackward, none *", 0.1, _TAILS),
     *((f"dtype diopi{name} *float16", 0.5, _BLOCKS) for name in ("Mul", "MulScalar", "Addcmul", "Sqrt")),
