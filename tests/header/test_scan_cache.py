@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 from vendor_folder import BODY, FUNCTIONS, PRELUDE, RUNTIME, scan, write
@@ -147,3 +148,32 @@ def test_macros_and_namespaces_have_entries_of_their_own() -> None:
     inside = scan(Sink(), ["impl::camb"])
     assert [found.function.name for found in inside.functions] == ["diopiCos", "diopiSin"]
     assert [found.function.name for found in scan(Sink(), ["impl::other"]).functions] == ["diopiCos"]
+
+
+HEADERS = ["impl/camb/a.h", "impl/camb/functions/a.h", "impl/a.h", "impl/camb/include/a.h", "impl/camb/b.h"]
+INCLUDES = [
+    '#include "a.h"', "#include <a.h>", '#include "../b.h"', '#if 0\n#include "b.h"\n#endif',
+    '#define H "a.h"\n#include H', '/*\n#include "b.h"\n*/', '#if __has_include("a.h")\n#include "b.h"\n#endif',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_after_any_edits_the_cache_gives_what_a_new_scan_gives(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    random = Random(seed)
+    for step in range(30):
+        path = random.choice([*HEADERS, SIN, COS])
+        macro = f"#define NAME diopi{random.choice(['Sin', 'Cos', 'Sum', 'Fill'])}\n"
+        include = random.choice(INCLUDES)
+        if Path(path).exists() and random.random() < 0.25:
+            Path(path).unlink()
+        elif path in HEADERS:
+            write(path, f'#pragma once\n#include "b.h"\n#undef NAME\n{macro}')
+        else:
+            write(path, f'{macro}{include}\nextern "C" diopiError_t NAME{BODY}')
+        if Path(path).exists():
+            os.utime(path, (LONG_AGO + step, LONG_AGO + step))
+        cached = [scan(Sink()) for _ in range(2)]
+        with monkeypatch.context() as without:
+            without.setenv("DIOPIGEN_CACHE", "off")
+            expected = scan(Sink())
+        assert cached == [expected, expected]
