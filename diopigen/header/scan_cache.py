@@ -56,13 +56,16 @@ class ScanCache:
 
     def get(self, name: str) -> FileFacts | None:
         """The definitions in a file; None where they are not known."""
-        found = self._known.get(name)
-        return found[1] if found is not None and self._holds(found[0]) else None
+        return self._known[name][1] if self.holds(name) else None
 
     def holds(self, name: str) -> bool:
         """Returns whether something was stored for this name, and nothing that it follows from has changed."""
-        found = self._known.get(name)
-        return found is not None and self._holds(found[0])
+        if name not in self._known:
+            return False
+        inputs = self._known[name][0]
+        return all(self._digest(self._real(path)) == digest for path, digest in inputs.files) and not any(
+            self._digest(self._real(path)) is not None for path in inputs.absent
+        )
 
     def put(self, name: str, units: Sequence[Any], facts: FileFacts | None = None) -> None:
         """Stores what these parses of a file found, if the files that they read tell what it follows from."""
@@ -87,11 +90,6 @@ class ScanCache:
 
     def _real(self, path: str) -> str:
         return self._written + path[1:] if path.startswith("@") and self._written else path
-
-    def _holds(self, inputs: Inputs) -> bool:
-        return all(self._digest(self._real(path)) == digest for path, digest in inputs.files) and not any(
-            self._digest(self._real(path)) is not None for path in inputs.absent
-        )
 
     def _digest(self, path: str) -> str | None:
         """A digest of the bytes of a file; None where there is none."""

@@ -109,12 +109,13 @@ def scan_vendor(
             files.append(source.name)
             facts = cached.get(source.name)
             if facts is None:
-                public = public or _parsed(headers, arguments, sink, stack)
                 if public is None:
-                    return VendorSources()
+                    public = _parsed(headers, arguments, sink, stack)
+                    if public is None:
+                        return VendorSources()
+                    cached.put(_PRELUDE, [public.unit])
                 scan = FileScan(source, [*arguments, *public.including], public.renamed, namespaces, fixed)
                 facts = scan.facts
-                cached.put(_PRELUDE, [public.unit])
                 cached.put(source.name, scan.units, facts)
             functions += facts.functions
             if facts.hidden is not None:

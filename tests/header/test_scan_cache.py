@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from vendor_folder import BODY, FUNCTIONS, PRELUDE, RUNTIME, scan, write
 
 from diopigen.diagnostics import Sink
 from diopigen.header import vendor_sources
+from diopigen.header.source import SourceText
 from diopigen.header.vendor_file import FileScan
 
 LONG_AGO = 1_000_000_000
@@ -41,9 +43,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     files: list[str] = []
 
     class Counted(FileScan):
-        def __init__(self, source: object, *rest: object) -> None:
-            files.append(source.name)  # type: ignore[attr-defined]
-            super().__init__(source, *rest)  # type: ignore[arg-type]
+        def __init__(self, source: SourceText, *rest: Any) -> None:
+            files.append(source.name)
+            super().__init__(source, *rest)
 
     monkeypatch.setattr(vendor_sources, "FileScan", Counted)
     return files
