@@ -7,40 +7,24 @@ and the share of the measured copy bandwidth. Exit code 1 where a promise is not
 
 from __future__ import annotations
 
-import argparse
-import fnmatch
-import importlib
 import math
-import pkgutil
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
-from types import ModuleType
 
 import torch
 
-import benchmarks.cpu
 from benchmarks.cpu.accepted import accepted
 from benchmarks.cpu.device import Device, thread_count
 from benchmarks.cpu.measure import Case, Line, copy_bandwidth, geometric_mean, measure
+from benchmarks.cpu.selection import is_selected, parser_of, selected_modules
 from benchmarks.machine import describe
 
 BUDGET = 0.2
 """Seconds for a case of a sample; twice as many for one of the whole table."""
 LARGEST = "16M"
 """The size whose cases take most of the time: larger than the caches."""
-
-
-def selected_modules(group: str) -> list[ModuleType]:
-    """The modules `cases_*` of this package, which have `cases(device)`. A module that says in `GROUPS` which groups it
-    has is passed over where none matches: making cases costs a call each."""
-    names = sorted(found.name for found in pkgutil.iter_modules(benchmarks.cpu.__path__))
-    modules = [importlib.import_module(f"benchmarks.cpu.{name}") for name in names if name.startswith("cases_")]
-    return [
-        module for module in modules if any(fnmatch.fnmatch(own, group) for own in getattr(module, "GROUPS", (group,)))
-    ]
 
 
 def all_cases(device: Device, group: str, seconds: float) -> Iterator[tuple[Case, float]]:
@@ -57,12 +41,7 @@ def all_cases(device: Device, group: str, seconds: float) -> Iterator[tuple[Case
 
 def main() -> int:
     """Measures, prints, and checks the limits."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.cpu")
-    parser.add_argument("--lib", type=Path, required=True)
-    parser.add_argument("--runtime", type=Path, required=True)
-    parser.add_argument("--only", default="*", help="glob over names")
-    parser.add_argument("--group", default="*", help="glob over groups")
-    parser.add_argument("--size", default="*", help="glob over sizes")
+    parser = parser_of("benchmarks.cpu")
     parser.add_argument("--cpu-time", action="store_true", help="count the time of the processor: on a busy machine")
     parser.add_argument("--sample", action="store_true", help="of the largest size only one case in eight")
     parser.add_argument("--seconds", type=float, default=math.inf, help="cases that start later are left out")
@@ -82,8 +61,7 @@ def main() -> int:
     left_out: list[str] = []
     largest = 0
     for case, end in all_cases(device, options.group, options.seconds):
-        requested = ((case.name, options.only), (case.group, options.group), (case.size, options.size))
-        if not all(fnmatch.fnmatch(text, glob) for text, glob in requested):
+        if not is_selected(case, options):
             continue
         is_largest = case.size.startswith(LARGEST)
         largest += is_largest

@@ -8,13 +8,13 @@ Linux alone: the kernel counts.
 
 from __future__ import annotations
 
-import argparse
 import ctypes
-import fnmatch
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+
+from benchmarks.cpu.selection import parser_of, selected_cases
 
 SETTINGS = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "0", "MALLOC_TOP_PAD_": "0"}
 """Of glibc: memory that is released goes back to the kernel."""
@@ -44,13 +44,7 @@ def _largest(call: Callable[[], object]) -> int:
 
 def main() -> int:
     """Measures, prints, and checks the limit."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.cpu.memory")
-    parser.add_argument("--lib", type=Path, required=True)
-    parser.add_argument("--runtime", type=Path, required=True)
-    parser.add_argument("--only", default="*", help="glob over names")
-    parser.add_argument("--group", default="*", help="glob over groups")
-    parser.add_argument("--size", default="*", help="glob over sizes")
-    options = parser.parse_args()
+    options = parser_of("benchmarks.cpu.memory").parse_args()
     if any(os.environ.get(name) != value for name, value in SETTINGS.items()):
         os.execve(
             sys.executable, [sys.executable, "-m", "benchmarks.cpu.memory", *sys.argv[1:]], {**os.environ, **SETTINGS}
@@ -58,30 +52,23 @@ def main() -> int:
 
     import torch
 
-    from benchmarks.cpu.__main__ import selected_modules
     from benchmarks.cpu.device import Device, thread_count
 
     torch.set_num_threads(thread_count())
     device = Device(options.lib, options.runtime)
     print(f"{'group':<12} {'operator':<28} {'size':<26} {'moves MiB':>10} {'ours MiB':>9} {'torch MiB':>10}")
     missed, measured = [], 0
-    for module in selected_modules(options.group):
-        for case in module.cases(device):
-            requested = ((case.name, options.only), (case.group, options.group), (case.size, options.size))
-            if not all(fnmatch.fnmatch(text, glob) for text, glob in requested):
-                continue
-            measured += 1
-            ours, theirs = _largest(case.ours), _largest(case.torch)
-            if max(ours, theirs) < SHOWN:
-                continue
-            mebibytes = "".join(
-                f"{count / (1 << 20):>{width}.1f}" for count, width in ((case.bytes, 11), (ours, 10), (theirs, 11))
-            )
-            print(f"{case.group:<12} {case.name:<28} {case.size:<26}{mebibytes}", flush=True)
-            if ours - theirs > max(SHOWN, TOLERATED * case.bytes):
-                missed.append(
-                    f"{case.name} at {case.size}: {ours / (1 << 20):.1f} MiB, PyTorch {theirs / (1 << 20):.1f}"
-                )
+    for case in selected_cases(device, options):
+        measured += 1
+        ours, theirs = _largest(case.ours), _largest(case.torch)
+        if max(ours, theirs) < SHOWN:
+            continue
+        mebibytes = "".join(
+            f"{count / (1 << 20):>{width}.1f}" for count, width in ((case.bytes, 11), (ours, 10), (theirs, 11))
+        )
+        print(f"{case.group:<12} {case.name:<28} {case.size:<26}{mebibytes}", flush=True)
+        if ours - theirs > max(SHOWN, TOLERATED * case.bytes):
+            missed.append(f"{case.name} at {case.size}: {ours / (1 << 20):.1f} MiB, PyTorch {theirs / (1 << 20):.1f}")
     print(f"{measured} rows measured")
     for line in missed:
         print(f"MISSED {line}")

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.cpu.scaling --lib libdiopi_impl.so --runtime libdiopirt.so [--only GLOB] [--size GLOB]`.
+"""`python -m benchmarks.cpu.scaling --lib libdiopi_impl.so --runtime libdiopirt.so [--group GLOB]`.
 
 How work is shared by 1, 2, 4, 8 and 16 threads, on a machine that may have fewer processors: each thread's own time on
 a processor is read from the kernel. `work` is the time of all threads together, compared with one thread: what is done
@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from benchmarks.cpu.selection import parser_of, selected_cases
 
 ROOT = Path(__file__).resolve().parents[2]
 THREADS = (1, 2, 4, 8, 16)
@@ -66,25 +68,16 @@ def _times_of_threads() -> dict[str, int]:
 
 
 def _cases(options: argparse.Namespace) -> Iterator[Any]:
-    from benchmarks.cpu.__main__ import selected_modules
     from benchmarks.cpu.device import Device
 
     device = Device(options.lib, options.runtime)
     if options.two:
-        for module in selected_modules(options.group):
-            for case in module.cases(device):
-                if fnmatch.fnmatch(case.name, options.only) and fnmatch.fnmatch(case.size, options.size):
-                    yield case
+        yield from selected_cases(device, options)
         return
     for group, (name, size) in REPRESENTATIVES.items():
-        if not fnmatch.fnmatch(group, options.group):
-            continue
-        found = (case for module in selected_modules(group) for case in module.cases(device))
-        yield next(
-            case
-            for case in found
-            if case.group == group and fnmatch.fnmatch(case.name, name) and fnmatch.fnmatch(case.size, size)
-        )
+        if fnmatch.fnmatch(group, options.group):
+            requested = argparse.Namespace(group=group, only=name, size=size)
+            yield next(selected_cases(device, requested))
 
 
 def _measured(case: Any) -> dict[str, float]:
@@ -182,15 +175,12 @@ def two(options: argparse.Namespace) -> list[str]:
 
 def main() -> int:
     """Measures, prints, and checks the limits."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.cpu.scaling")
-    parser.add_argument("--lib", type=Path, required=True)
-    parser.add_argument("--runtime", type=Path, required=True)
-    parser.add_argument("--group", default="*", help="glob over groups")
-    parser.add_argument("--only", default="*", help="glob over names, with --two")
-    parser.add_argument("--size", default="*", help="glob over sizes, with --two")
+    parser = parser_of("benchmarks.cpu.scaling")
     parser.add_argument("--two", action="store_true", help="compare one and two threads by the time that passes")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if not options.two and (options.only, options.size) != ("*", "*"):
+        parser.error("--only and --size need --two: without it a case of each group is measured")
     if options.child:
         _child(options)
         return 0
