@@ -111,10 +111,6 @@ bool is_row_major(const TensorView& tensor) {
     return true;
 }
 
-}  // namespace
-
-namespace {
-
 // The two questions of the header, of tensors whose extents are known.
 bool overlaps_itself(const TensorView& tensor, const Extent& extent) {
     if (extent.begin == nullptr || is_row_major(tensor)) {

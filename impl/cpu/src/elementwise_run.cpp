@@ -312,8 +312,9 @@ void Elementwise::run(const Loops& loops) const {
         return dtype == Dtype::kUnsupported ? nullptr : loops[static_cast<int>(dtype)];
     };
     const bool keeps_half = is_half(promoted_) && loop_of(promoted_) != nullptr;
-    const Loop loop = loop_of(keeps_half ? promoted_ : compute_);
-    const auto computed = [&](Dtype dtype) { return keeps_half && dtype == compute_ ? promoted_ : dtype; };
+    const Dtype loop_dtype = keeps_half ? promoted_ : compute_;
+    const Loop loop = loop_of(loop_dtype);
+    const auto computed = [&](Dtype dtype) { return dtype == compute_ ? loop_dtype : dtype; };
     if (loop == nullptr) {
         fail(std::string("operands of dtype ") + name_of(promoted_) + " together are not supported",
              diopiDtypeNotSupported);
@@ -323,7 +324,7 @@ void Elementwise::run(const Loops& loops) const {
         return;
     }
     const bool is_one_block = result.numel <= kLongBlock && !indexed_ && (keeps_half || !is_half(promoted_));
-    if (is_one_block && run_in_place(result, loop, computed(compute_))) {
+    if (is_one_block && run_in_place(result, loop, loop_dtype)) {
         return;
     }
     Walk walk(result, loop, constants_.data(), indexed_);

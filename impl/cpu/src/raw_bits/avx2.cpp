@@ -10,14 +10,7 @@
 
 #pragma GCC target("arch=x86-64-v3")
 #define DIOPI_CPU_VECTOR_BYTES 32
+#define DIOPI_CPU_RAW_BITS raw_bits_avx2
 #include "forms.h"
-
-namespace diopigen::core::detail {
-
-void raw_bits_avx2(RawBits& bits, int64_t length, const Stream& stream, int64_t first) {
-    bits_of_lanes(bits, length, stream, first);
-}
-
-}  // namespace diopigen::core::detail
 
 #endif  // DIOPI_CPU_LEVELS

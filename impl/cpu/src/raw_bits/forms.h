@@ -2,7 +2,7 @@
 // `#pragma GCC target`, as those of vector_math do. A value of 32 bits is the lower half of a lane of 64: the product
 // of two lower halves is one instruction, and what is above them counts nowhere.
 #if !defined(DIOPI_CPU_VECTOR_BYTES)
-#error define DIOPI_CPU_VECTOR_BYTES: 32 or 64
+#error define DIOPI_CPU_VECTOR_BYTES: 32 or 64, and DIOPI_CPU_RAW_BITS: the function of levels.h
 #endif
 
 namespace diopigen::core::detail {
@@ -26,7 +26,9 @@ inline Lanes product(const Lanes& a, const Lanes& b) {
 
 inline Lanes all(uint64_t value) { return Lanes{} + value; }
 
-inline void bits_of_lanes(RawBits& bits, int64_t length, const Stream& stream, int64_t first) {
+}  // namespace
+
+void DIOPI_CPU_RAW_BITS(RawBits& bits, int64_t length, const Stream& stream, int64_t first) {
     Lanes steps;
     for (int64_t k = 0; k < kLanes; ++k) {
         steps[k] = static_cast<uint64_t>(k);
@@ -41,17 +43,17 @@ inline void bits_of_lanes(RawBits& bits, int64_t length, const Stream& stream, i
         }
         Lanes key0 = all(stream.seed());
         Lanes key1 = key0 >> 32;
-        for (int round = 0; round < 10; ++round) {
+        for (int round = 0; round < kPhiloxRounds; ++round) {
             for (int h = 0; h < 2; ++h) {
-                const Lanes product0 = product(all(0xD2511F53), counters[0][h]);
-                const Lanes product1 = product(all(0xCD9E8D57), counters[2][h]);
+                const Lanes product0 = product(all(kPhiloxFactor0), counters[0][h]);
+                const Lanes product1 = product(all(kPhiloxFactor1), counters[2][h]);
                 counters[0][h] = product1 >> 32 ^ counters[1][h] ^ key0;
                 counters[1][h] = product1;
                 counters[2][h] = product0 >> 32 ^ counters[3][h] ^ key1;
                 counters[3][h] = product0;
             }
-            key0 += 0x9E3779B9;
-            key1 += 0xBB67AE85;
+            key0 += kPhiloxStep0;
+            key1 += kPhiloxStep1;
         }
         for (int w = 0; w < 4; ++w) {
             for (int h = 0; h < 2; ++h) {
@@ -62,5 +64,4 @@ inline void bits_of_lanes(RawBits& bits, int64_t length, const Stream& stream, i
     }
 }
 
-}  // namespace
 }  // namespace diopigen::core::detail
