@@ -26,8 +26,8 @@ constexpr bool kHasScratch = false;
 // It asks the kernel for random numbers at each call, which takes as long as sorting so many keys without it.
 constexpr int64_t kFew = 24;
 
-uint64_t* words_of(uint64_t* packed) { return packed; }
-hwy::uint128_t* words_of(LongWord* packed) {
+uint64_t* keys_of(uint64_t* packed) { return packed; }
+hwy::uint128_t* keys_of(LongWord* packed) {
     static_assert(sizeof(LongWord) == sizeof(hwy::uint128_t) && alignof(LongWord) == alignof(hwy::uint128_t),
                   "a LongWord is Highway's number of 128 bits");
     return reinterpret_cast<hwy::uint128_t*>(packed);
@@ -40,7 +40,7 @@ void sort_alone(Word* packed, Word* /*scratch*/, int64_t count) {
         return;
     }
     const hwy::Sorter sorter;
-    sorter(words_of(packed), static_cast<size_t>(count), hwy::SortAscending());
+    sorter(keys_of(packed), static_cast<size_t>(count), hwy::SortAscending());
 }
 #else
 constexpr bool kHasScratch = true;
