@@ -1,5 +1,5 @@
-// Attention of tensors of any dtype. Rows of halves are widened one head at a time where heads are enough for all
-// threads: they stay in the cache, and a call needs no copies of whole operands in float.
+// Attention of tensors of any dtype. Rows of halves are widened one head at a time: they stay in the cache, and a call
+// needs no copies of whole operands in float.
 #ifndef DIOPI_CPU_FUNCTIONS_ATTENTION_BY_HEADS_H_
 #define DIOPI_CPU_FUNCTIONS_ATTENTION_BY_HEADS_H_
 
@@ -26,12 +26,10 @@ class ByHeads {
     }
 
     // It follows from the operands alone, as results must.
-    static bool serves(const Problem& problem, std::initializer_list<const Tensor*> tensors) {
-        constexpr int64_t kLeastHeads = 8;
-        return static_cast<int64_t>(problem.sequences.size()) * problem.kv_heads >= kLeastHeads &&
-               std::all_of(tensors.begin(), tensors.end(), [](const Tensor* tensor) {
-                   return !tensor->is_null() && is_half(tensor->dtype) && is_contiguous(*tensor);
-               });
+    static bool serves(std::initializer_list<const Tensor*> tensors) {
+        return std::all_of(tensors.begin(), tensors.end(), [](const Tensor* tensor) {
+            return !tensor->is_null() && is_half(tensor->dtype) && is_contiguous(*tensor);
+        });
     }
 
     const Problem& problem() const { return own_; }
@@ -96,7 +94,10 @@ class ByHeads {
 template <typename Record>
 void forward_of(const Problem& problem, const Scoring& scoring, const Operands& operands, const Tensor& out_tensor,
                 const Record& record) {
-    if (!ByHeads::serves(problem, {&operands.q, &operands.k, &operands.v, &out_tensor})) {
+    // Threads split heads, where `forward` splits queries too.
+    constexpr int64_t kLeastHeads = 8;
+    if (static_cast<int64_t>(problem.sequences.size()) * problem.kv_heads < kLeastHeads ||
+        !ByHeads::serves({&operands.q, &operands.k, &operands.v, &out_tensor})) {
         const Input<float> q(operands.q);
         const Input<float> k(operands.k);
         const Input<float> v(operands.v);
@@ -132,8 +133,8 @@ void forward_of(const Problem& problem, const Scoring& scoring, const Operands& 
 template <typename GetNormal>
 void backward_of(const Problem& problem, const Scoring& scoring, const Operands& operands,
                  const GradientTensors& tensors, const GetNormal& normal) {
-    if (!ByHeads::serves(problem, {&operands.q, &operands.k, &operands.v, &tensors.out, &tensors.grad_out, &tensors.q,
-                                   &tensors.k, &tensors.v})) {
+    if (!ByHeads::serves({&operands.q, &operands.k, &operands.v, &tensors.out, &tensors.grad_out, &tensors.q,
+                          &tensors.k, &tensors.v})) {
         const Input<float> q(operands.q);
         const Input<float> k(operands.k);
         const Input<float> v(operands.v);
