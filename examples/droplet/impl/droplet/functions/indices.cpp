@@ -275,8 +275,8 @@ diopiError_t diopiIndexPutInp(Context ctx, Out input, In values, In* indices, in
 diopiError_t diopiIndexFillInpScalar(Context ctx, Out input, int64_t dim, In index, const diopiScalar_t* value) {
     const Call call(ctx, "diopiIndexFillInpScalar", {input}, {index});
     const int64_t filled = call.dim(0, dim);
-    if (!call.isComplete() || filled < 0 ||
-        (call.dtype(1) != diopi_dtype_int64 && call.dtype(1) != diopi_dtype_int32)) {
+    const bool isIndex = call.dtype(1) == diopi_dtype_int64 || call.dtype(1) == diopi_dtype_int32;
+    if (!call.isComplete() || filled < 0 || !isIndex || call.rank(1) > 1) {
         return leave(call);
     }
     Out number = nullptr;
