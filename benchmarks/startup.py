@@ -1,6 +1,7 @@
 """Work and processor time of the commands that a maintainer types all day.
 
-`python -m benchmarks.startup` prints the seconds of each command, cold (nothing cached) and warm, next to the promise.
+`python -m benchmarks.startup` prints the seconds of each command next to the promise: cold (nothing cached), warm, and
+after a change of one entry of the spec.
 With `--compare` it counts the calls of Python functions in place of time, which no other program and no other machine
 changes, and the exit code is 1 where a command makes more than `TOLERATED` times the calls in benchmarks/startup.yaml;
 `--write` stores the calls of this tree there, at a release. Calls depend on the release of Python, which the file has.
@@ -11,10 +12,11 @@ from __future__ import annotations
 import os
 import pstats
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,39 +36,61 @@ class Row:
     arguments: tuple[str, ...]
     cold: float | None
     warm: float
+    changed: float | None = None
 
 
 ROWS = {
-    "check": Row(("check",), 3.0, 1.0),
-    "generate": Row(("generate", "--check"), 5.0, 1.0),
+    "check": Row(("check",), 3.0, 1.0, 1.0),
+    "generate": Row(("generate",), 5.0, 1.0, 1.0),
     "conformance list": Row(("conformance", "list"), None, 1.0),
     "adaptors": Row(("adaptors", "impl/camb", "--check"), None, 0.8),
 }
 
 
-def run(options: tuple[str, ...], name: str, cache: str) -> float:
-    """Processor time of a row's command, which succeeds, with these options of Python."""
+def run(options: tuple[str, ...], name: str, cache: str, folder: Path = ROOT) -> float:
+    """Processor time of a row's command in a folder, which succeeds, with these options of Python."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     environment = {**os.environ, "DIOPIGEN_CACHE": cache, "PYTHONHASHSEED": "0"}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, *options, "-m", "diopigen", *ROWS[name].arguments]
-    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
+    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def seconds(name: str, cache: str) -> float:
+def seconds(name: str, cache: str, folder: Path) -> float:
     """Processor time of a row's command."""
-    return run((), name, cache)
+    return run((), name, cache, folder)
 
 
-def calls(name: str, cache: str) -> int:
+def calls(name: str, cache: str, folder: Path) -> int:
     """Calls of functions, those of C included, that a row's command makes in Python."""
-    with tempfile.TemporaryDirectory() as folder:
-        profile = str(Path(folder, "profile"))
-        run(("-m", "cProfile", "-o", profile), name, cache)
+    with tempfile.TemporaryDirectory() as own:
+        profile = str(Path(own, "profile"))
+        run(("-m", "cProfile", "-o", profile), name, cache, folder)
         stats: Any = pstats.Stats(profile)
         return int(stats.total_calls)
+
+
+def figures(measure: Callable[[str, str, Path], float]) -> Iterator[tuple[str, float, float]]:
+    """The name of each figure, what was measured, and the promise in seconds."""
+    for name, row in ROWS.items():
+        with tempfile.TemporaryDirectory() as cache:
+            if row.cold is None:
+                run((), name, cache)
+            else:
+                yield f"{name}, cold", measure(name, cache, ROOT), row.cold
+            yield f"{name}, warm", measure(name, cache, ROOT), row.warm
+        if row.changed is None:
+            continue
+        with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as project:
+            spec = Path(project, "specs")
+            shutil.copytree(ROOT / "specs", spec)
+            run((), name, cache, Path(project))
+            entries = spec / "ops/norm.yaml"
+            text = entries.read_text(encoding="utf-8")
+            entries.write_text(text.replace("\n    doc: ", "\n    doc: Also ", 1), encoding="utf-8")
+            yield f"{name}, changed", measure(name, cache, Path(project)), row.changed
 
 
 def compared(found: Mapping[str, int], released: Mapping[str, int]) -> list[str]:
@@ -87,17 +111,12 @@ def main() -> int:
     of_python, released = stored.get("python"), stored.get("calls", {})
     found: dict[str, int] = {}
     print(f"{'':<24}{'calls' if counted else 'seconds':>12}{'released' if counted else 'promised':>12}", flush=True)
-    for name, row in ROWS.items():
-        with tempfile.TemporaryDirectory() as cache:
-            for kind, promised in (("cold", row.cold), ("warm", row.warm)):
-                key = f"{name}, {kind}"
-                if promised is None:
-                    seconds(name, cache)  # fills the cache
-                elif counted:
-                    found[key] = calls(name, cache)
-                    print(f"{key:<24}{found[key]:>12,}{released.get(key, 0):>12,}", flush=True)
-                else:
-                    print(f"{key:<24}{seconds(name, cache):>12.2f}{promised:>12.2f}", flush=True)
+    for key, measured, promised in figures(calls if counted else seconds):
+        if counted:
+            found[key] = int(measured)
+            print(f"{key:<24}{found[key]:>12,}{released.get(key, 0):>12,}", flush=True)
+        else:
+            print(f"{key:<24}{measured:>12.2f}{promised:>12.2f}", flush=True)
     if "--write" in sys.argv:
         text = yaml.safe_dump({"python": PYTHON, "calls": found}, sort_keys=False)
         BASELINE.write_text("# Written by `python -m benchmarks.startup --write`.\n" + text, encoding="utf-8")

@@ -20,6 +20,7 @@ from diopigen.header.signature import c_interface
 from diopigen.ir.load import Loaded, load_interface
 from diopigen.ir.model import Interface
 from diopigen.ir.models import Model, load_models
+from diopigen.output.cache import Parts
 from diopigen.package import package_data
 
 RULES = {"unknown-target": "A target that is named is one of those that diopigen generates."}
@@ -67,7 +68,9 @@ def load(where: Workspace, sink: Sink, *, check: bool = True, published: CInterf
     """The interface of a workspace, checked by every rule unless `check` is false. With the interface that was
     generated last the rules tell renamed functions from others."""
     with no_collection():
-        loaded = load_interface(where.spec, sink, where.spec_name)
+        parts = Parts("files", (str(where.spec.absolute()),))
+        loaded = load_interface(where.spec, sink, where.spec_name, parts)
+        parts.save()
         if check:
             check_interface(loaded.interface, sink, complete=loaded.complete, published=published)
     return loaded
@@ -146,21 +149,24 @@ def _check_reserved(interface: Interface, sink: Sink) -> None:
                 sink.error("reserved-word", message, param.span, fix="choose another name")
 
 
-def check_targets(interface: Interface, where: Workspace, sink: Sink) -> None:
+def check_targets(interface: Interface, where: Workspace, sink: Sink) -> Plan | None:
     """Reports what keeps a target from being generated: an expression that has no C++, glue for an operator that is
     gone, a parameter called like a variable of generated code (`RESERVED` of a module). Each emitter knows its own
-    rules, so that all of them are run; of the files nothing is kept."""
+    rules, so that all of them are run. Returns the files of all targets, or None where one cannot be generated."""
     _check_reserved(interface, sink)
-    plans = []
+    plans, complete = [], True
     for emit in targets().values():
         try:
             plans.append(emit(interface, where.templates))
         except Failure as fault:
             sink.extend(fault.diagnostics)
+            complete = False
     try:
-        merge_plans(plans, sink)
+        merged = merge_plans(plans, sink)
     except Failure as fault:
         sink.extend(fault.diagnostics)
+        return None
+    return merged if complete else None
 
 
 def plan(interface: Interface, where: Workspace, sink: Sink, selected: Iterable[str] = ()) -> Plan:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 RULES = {"draft-open": "What is open in entries that are drafts is filled in, in time."}
 
+PLAN = "plan"
+"""Kind of the cache's entry with the files of targets."""
 INTERRUPTED = 130
 """Exit code of a command that Ctrl-C ends, as shells have it."""
 FORMATS = ("text", "json", "github", "sarif", "junit")
@@ -61,22 +63,37 @@ class Session:
     def load(self, *, fresh: bool = False, published: CInterface | None = None) -> Loaded:
         """The checked interface, read once; findings end the command with 1. Unless `fresh`, an interface without
         findings comes from the cache. `published` is what the interface was when it was generated last."""
-        from diopigen import api
 
         if self._loaded is None:
-            where = self.workspace()
-
-            def work() -> Loaded:
-                found = self.sink if fresh else Sink()
-                loaded = api.load(where, found, published=published)
-                if not fresh:
-                    self._extend_with_drafts_counted(found)
-                return loaded
-
-            self._loaded = work() if fresh else self.cached("interface", (where.spec,), (where.spec_name,), work)
+            self._loaded = self._read(fresh, published)
             if self.sink.has_errors or (self.strict and self.sink.count(Severity.WARNING)):
                 self.finish()
         return self._loaded
+
+    def _read(self, fresh: bool, published: CInterface | None) -> Loaded:
+        """The interface, checked now unless it is known that this content of the files has no findings."""
+        from diopigen import api
+        from diopigen.output import cache
+
+        where = self.workspace()
+        if fresh:
+            return api.load(where, self.sink, published=published)
+        folders, words = (where.spec,), (where.spec_name,)
+        loaded: list[Loaded] = []
+
+        def work() -> bool:
+            found = Sink()
+            loaded.append(api.load(where, found, published=published))
+            self._extend_with_drafts_counted(found)
+            return True
+
+        self.cached("interface", folders, words, work)
+        if not loaded:
+            loaded.append(api.load(where, self.sink, check=False))
+            if self.interface_key != cache.key_of(folders, words):  # it was written to meanwhile
+                loaded.clear()
+                work()
+        return loaded[0]
 
     def load_some(self, ops: Sequence[str]) -> None:
         """Lets `load` return the functions that match one of the globs, and the others of their operators: they are
@@ -94,7 +111,7 @@ class Session:
         self._loaded = self.cached("some-functions", folders, (*words, *sorted(ops)), work)
         self.has_all_functions = False
         with contextlib.suppress(OSError):
-            self._keys["interface"] = self._digest(folders, words)
+            self._keys["interface"] = self.key(folders, words)
 
     def _extend_with_drafts_counted(self, found: Sink) -> None:
         """Takes over findings, and in place of what is open in drafts one note: only `check` is about that."""
@@ -140,7 +157,7 @@ class Session:
         if functions is None:
             return self.cached("calls", folders, words, work)
         with contextlib.suppress(OSError):
-            known: Mapping[str, Sequence[Case]] | None = cache.read("calls", self._digest(folders, words))
+            known: Mapping[str, Sequence[Case]] | None = cache.read("calls", self.key(folders, words))
             if known is not None:
                 return known
         return self.cached("some-calls", folders, (*words, *sorted(functions)), work)
@@ -163,7 +180,7 @@ class Session:
         from diopigen.output import cache
 
         try:
-            key = self._digest(folders, words)
+            key = self.key(folders, words)
         except OSError:
             return work()  # says what is wrong
         known: _Value | None = cache.read(kind, key)
@@ -177,7 +194,7 @@ class Session:
             self._keys[kind] = key
         return result
 
-    def _digest(self, folders: Sequence[Path], words: Sequence[str]) -> str:
+    def key(self, folders: Sequence[Path], words: Sequence[str]) -> str:
         """The key of the cache when this session first asked for it. Raises `OSError`."""
         from diopigen.output import cache
 

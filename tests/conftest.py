@@ -20,6 +20,7 @@ from diopigen.conformance.cases.stored import StoredCases
 from diopigen.conformance.model import Case
 from diopigen.diagnostics import Sink
 from diopigen.emit.plan import Plan
+from diopigen.ir.load import Loaded
 from diopigen.ir.model import Function, Interface
 from diopigen.output import cache
 
@@ -141,18 +142,19 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 @pytest.fixture(scope="session", autouse=True)
 def interface_read_once() -> Iterator[None]:
     """Commands that run in this process share the interface that the first of them read from the cache of the run."""
-    read, folder = cache.read, os.environ["DIOPIGEN_CACHE"]
-    interfaces: dict[str, Any] = {}
+    load, folder = api.load, os.environ["DIOPIGEN_CACHE"]
+    known: dict[tuple[str, str], Loaded] = {}
 
-    def read_once(kind: str, key: str) -> Any:
-        if kind != "interface" or os.environ.get("DIOPIGEN_CACHE") != folder:
-            return read(kind, key)
-        if interfaces.get(key) is None:
-            interfaces[key] = read(kind, key)
-        return interfaces[key]
+    def load_once(where: api.Workspace, sink: Sink, *, check: bool = True, **options: Any) -> Loaded:
+        if check or os.environ.get("DIOPIGEN_CACHE") != folder:
+            return load(where, sink, check=check, **options)
+        key = (where.spec_name, cache.digest_of((where.spec,)))
+        if key not in known:
+            known[key] = load(where, sink, check=False, **options)
+        return known[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cache, "read", read_once)
+        patch.setattr(api, "load", load_once)
         yield
 
 

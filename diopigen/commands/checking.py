@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diopigen.console import Session, project
+from diopigen.collection import no_collection
+from diopigen.console import PLAN, Session, project
 
 if TYPE_CHECKING:
     from diopigen.diagnostics import Diagnostic
+    from diopigen.emit.plan import Plan
     from diopigen.header.cdecl import CInterface
+    from diopigen.ir.parts import Parts
 
 _Checked = tuple[Sequence["Diagnostic"], str]
 """Findings, and the counts of what was checked."""
@@ -20,27 +23,34 @@ _Checked = tuple[Sequence["Diagnostic"], str]
 def checked(session: Session, published: CInterface | None, *, each: bool) -> _Checked:
     """The findings about spec, model tables, targets and completeness. Those without errors are cached under a digest
     of all that was read: spec, templates, sources of the reference libraries, the interface that was generated last and
-    the severities of the project. Errors in the spec itself end the command."""
+    the severities of the project. Errors in the spec itself end the command. Files of all targets without findings are
+    cached for `generate`."""
     from diopigen.output import cache
 
+    where = session.workspace()
+    tables = cache.Parts("tables", (str(where.spec.absolute()),))
     if cache.folder() is None:
-        return _work(session, published, each)
+        return _work(session, published, tables, each)[0]
     folders, words = _inputs(session, each)
     try:
         key = cache.key_of(folders, words)
+        plan_key = session.key((where.spec, where.templates), ())
     except OSError:
-        return _work(session, published, each)  # reports what is wrong
+        return _work(session, published, tables, each)[0]  # reports what is wrong
     known: _Checked | None = cache.read("check", key)
     if known is not None:
         return known
-    result = _work(session, published, each)
-    if not session.sink.has_errors and _inputs(session, each) == (folders, words):
-        try:
-            unchanged = cache.key_of(folders, words) == key
-        except OSError:
-            unchanged = False
-        if unchanged:
+    result, plan = _work(session, published, tables, each)
+    try:
+        unchanged = _inputs(session, each) == (folders, words) and cache.key_of(folders, words) == key
+    except OSError:
+        unchanged = False
+    if unchanged:
+        tables.save()
+        if not session.sink.has_errors:
             cache.write("check", key, (session.sink.sorted(), result[1]))
+        if plan is not None:
+            cache.write(PLAN, plan_key, plan)
     return result
 
 
@@ -55,16 +65,18 @@ def _inputs(session: Session, each: bool) -> tuple[list[Path], list[str]]:
     return folders, words
 
 
-def _work(session: Session, published: CInterface | None, each: bool) -> _Checked:
-    """Checks everything; findings are in the session's sink."""
+def _work(session: Session, published: CInterface | None, tables: Parts, each: bool) -> tuple[_Checked, Plan | None]:
+    """Checks everything; findings are in the session's sink. The plan is None where there is a finding about it."""
     from diopigen import api
+    from diopigen.conformance.cases.tables import check_tables
 
     where = session.workspace()
     interface = session.load(fresh=True, published=published).interface
-    models = session.models(fresh=True)
-    api.check_models(interface, models, session.sink)
-    api.check_targets(interface, where, session.sink)
+    with no_collection():
+        plan = api.check_targets(interface, where, session.sink)
+        plan = plan if len(session.sink) == 0 else None
+        count = check_tables(interface, where.spec, where.spec_name, tables, session.sink)
     if not session.sink.has_errors:
         api.check_completeness(interface, where, published, session.sink, each=each)
-    counts = f"{len(interface.functions)} functions in {len(interface.files)} files, {len(models)} model tables"
-    return (), counts
+    counts = f"{len(interface.functions)} functions in {len(interface.files)} files, {count} model tables"
+    return ((), counts), plan

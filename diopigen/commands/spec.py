@@ -12,7 +12,7 @@ from diopigen.commands.checking import checked
 from diopigen.commands.combinations import combinations, excludes, needs
 from diopigen.commands.fixing import check_files, fix_spec
 from diopigen.commands.writing import carry_out, writing_options
-from diopigen.console import Session, common_options
+from diopigen.console import PLAN, Session, common_options
 
 
 @click.command()
@@ -85,7 +85,7 @@ def generate(
     folders = (where.spec, where.templates)
     with no_collection():
         plan = session.cached(
-            "plan", folders, (*selected,), lambda: api.plan(session.load().interface, where, session.sink, selected)
+            PLAN, folders, (*selected,), lambda: api.plan(session.load().interface, where, session.sink, selected)
         )
     root = Path(out)
     if session.sink.has_errors:

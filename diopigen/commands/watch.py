@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
+import multiprocessing
 import os
-import subprocess
+import runpy
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,6 +52,8 @@ def watch(
         # Taken before the run: what changes during it starts the next one.
         now = _state((where.spec, where.templates), settings)
         if now != before:
+            if not before:
+                _import_what_runs_need()
             _run(commands, _changes(before, now) if before else ["the first run"])
             before = now
         time.sleep(interval)
@@ -63,22 +67,42 @@ def _selected(session: Session) -> list[str]:
 
 
 def _command(config: str | None, name: str, selected: Sequence[str]) -> list[str]:
-    """A process of its own for each run: what a run loaded and cached is of the files that it read."""
-    named = ["--config", config] if config is not None else []
-    return [sys.executable, "-m", "diopigen", *named, name, *selected]
+    return [*(["--config", config] if config is not None else []), name, *selected]
+
+
+def _import_what_runs_need() -> None:
+    """Modules are imported once; each run starts with them."""
+    from diopigen import api
+    from diopigen.check.rule import families
+
+    api.targets()
+    list(families())
+    for name in ("diopigen.completeness.operators", "diopigen.conformance.cases.tables", "diopigen.output.apply"):
+        importlib.import_module(name)
 
 
 def _run(commands: Sequence[Sequence[str]], changed: Sequence[str]) -> None:
     """One block: what changed, then each command until one ends with another code than 0."""
     click.echo(f"== {time.strftime('%H:%M:%S')} {', '.join(changed)}")
-    sys.stdout.flush()
     code = 0
     for command in commands:
-        code = subprocess.run(command, stderr=subprocess.STDOUT, check=False).returncode
+        sys.stdout.flush()
+        # A process of its own for each run: what a run loads and caches in memory is of the files that it read.
+        process = multiprocessing.get_context("fork").Process(target=_called, args=(command,))
+        process.start()
+        process.join()
+        code = process.exitcode or 0
         if code:
             break
     click.echo(f"-- exit code {code}")
     sys.stdout.flush()
+
+
+def _called(command: Sequence[str]) -> None:
+    """`python -m diopigen` in this process, with findings on standard output."""
+    os.dup2(sys.stdout.fileno(), sys.stderr.fileno())
+    sys.argv = ["diopigen", *command]
+    runpy.run_module("diopigen", run_name="__main__")
 
 
 def _state(folders: Sequence[Path], settings: Path) -> _State:

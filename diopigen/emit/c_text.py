@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterable, Sequence
 
 from diopigen.emit.escaping import comment_text
+from diopigen.emit.wrapping import wrapped as words_wrapped
 
 COLUMNS = 120
 _WORDS = re.compile(r"[^\s]+(?: [^\s]+)*")
@@ -79,14 +79,7 @@ def wrapped(text: str, first: str, rest: str) -> list[str]:
         text = comment_text(text)
     if len(first) + len(text) <= COLUMNS and _WORDS.fullmatch(text):
         return [first + text]
-    return textwrap.wrap(
-        text,
-        COLUMNS,
-        initial_indent=first,
-        subsequent_indent=rest,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return words_wrapped(text, COLUMNS, first, rest)
 
 
 def doc_comment(paragraphs: Iterable[tuple[str, str]]) -> str:

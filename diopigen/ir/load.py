@@ -6,10 +6,11 @@ out, so that one run shows as many findings as possible.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import TypeVar, cast
 
 from diopigen.diagnostics import Sink, Span, failure
 from diopigen.ir.c_types import (
@@ -27,10 +28,11 @@ from diopigen.ir.c_types import (
 from diopigen.ir.dlinfer import lower_dlinfer
 from diopigen.ir.dlinfer_model import Dlinfer
 from diopigen.ir.environment import lower_environment
-from diopigen.ir.load_aten import load_aten
+from diopigen.ir.load_aten import load_aten, names_of_snapshots
 from diopigen.ir.lower import Lowering, flag_of, items_of, mappings_of, optional_text, text_of
 from diopigen.ir.model import Function, Header, Interface
 from diopigen.ir.naming import DIOPI, Naming
+from diopigen.ir.parts import Parts, key_of_files
 from diopigen.ir.relax import lower_relax
 from diopigen.ir.relax_model import Relax
 from diopigen.ir.variants import Section, expand
@@ -44,6 +46,7 @@ from diopigen.spec.yaml_reader import load_yaml
 
 CANONICAL = "specs"
 """Name of the spec's folder in generated files, whatever its path."""
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ class _State:
     root: Path
     display: str
     sink: Sink
+    parts: Parts | None = None
     files: list[str] = field(default_factory=list)
     complete: bool = True
     naming: Naming = DIOPI
@@ -73,13 +77,37 @@ class _State:
             return None
         return node if isinstance(node, MappingNode) else None
 
+    def nodes(self, relative: str, kind: str) -> MappingNode | None:
+        """As `read`; None also where there is no such file."""
+        if not (self.root / relative).exists():
+            return None
+        return self.part([relative], partial(self.read, relative, kind))
+
+    def part(self, relatives: Sequence[str], work: Callable[[], _Value]) -> _Value:
+        """The result of `work` on these files and types.yaml, from the parts where it is known. It is stored without
+        findings only, and if no file changed meanwhile."""
+        key = key_of_files(self.root, relatives, self.display)
+        if self.parts is None or key is None:
+            return work()
+        known = self.parts.get(key)
+        if known is not None:
+            value, files = cast("tuple[_Value, Sequence[str]]", known)
+            self.files += files
+            return value
+        before, first = len(self.sink), len(self.files)
+        value = work()
+        if len(self.sink) == before and key_of_files(self.root, relatives, self.display) == key:
+            self.parts.put(key, (value, self.files[first:]))
+        return value
+
 
 def _number(node: Node | None) -> int:
     return node.value if isinstance(node, ScalarNode) and isinstance(node.value, int) else 0
 
 
-def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded:
-    """The interface in the folder `root`; `display` stands for the folder in spans.
+def load_interface(root: Path, sink: Sink, display: str | None = None, parts: Parts | None = None) -> Loaded:
+    """The interface in the folder `root`; `display` stands for the folder in spans. Files that are as they were come
+    from `parts`.
 
     Raises `Failure` where the folder does not exist or holds no `types.yaml`.
     """
@@ -90,9 +118,9 @@ def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded
         raise failure(
             "spec-missing", f"{shown} holds no types.yaml", Span(shown), "name the folder that holds types.yaml"
         )
-    state = _State(root, shown, sink)
-    types = state.read("types.yaml", "types")
-    headers = state.read("headers.yaml", "headers")
+    state = _State(root, shown, sink, parts)
+    types = state.nodes("types.yaml", "types")
+    headers = state.part(["headers.yaml"], partial(state.read, "headers.yaml", "headers"))
     if types is None or headers is None:
         return Loaded(_empty(state), False)
     state.naming = _naming(types)
@@ -101,17 +129,17 @@ def load_interface(root: Path, sink: Sink, display: str | None = None) -> Loaded
     functions: list[Function] = []
     file_of: dict[str, str] = {}
     family_docs: dict[str, str] = {}
-    runtime = state.read("runtime.yaml", "runtime") if (root / "runtime.yaml").exists() else None
+    runtime = state.nodes("runtime.yaml", "runtime")
     if runtime is not None:
-        state.complete &= _collect(runtime, state, lowering, functions, file_of, family_docs)
+        functions += _add(_collect(runtime, state, lowering), state.files[-1], file_of, family_docs)
     for relative in _operator_files(state):
-        node = _read_operators(state, relative)
-        if node is not None:
-            state.complete &= _collect(node, state, lowering, functions, file_of, family_docs)
-    aten = load_aten(root, state.read, sink)
-    relax = state.read("relax.yaml", "relax") if (root / "relax.yaml").exists() else None
-    dlinfer = state.read("dlinfer.yaml", "dlinfer") if (root / "dlinfer.yaml").exists() else None
-    environment = state.read("environment.yaml", "environment") if (root / "environment.yaml").exists() else None
+        found = state.part([relative], partial(_operators, state, relative, lowering))
+        functions += _add(found, state.files[-1], file_of, family_docs)
+    about_torch = [*names_of_snapshots(root), *(["torch.yaml"] if (root / "torch.yaml").exists() else [])]
+    aten = state.part(about_torch, partial(load_aten, root, state.read, sink))
+    relax = state.nodes("relax.yaml", "relax")
+    dlinfer = state.nodes("dlinfer.yaml", "dlinfer")
+    environment = state.nodes("environment.yaml", "environment")
     interface = Interface(
         version=_version(types),
         types_header=text_of(types.get("header")),
@@ -187,26 +215,38 @@ def _read_operators(state: _State, relative: str) -> MappingNode | None:
     return node
 
 
-def _collect(
-    node: MappingNode,
-    state: _State,
-    lowering: Lowering,
-    functions: list[Function],
-    file_of: dict[str, str],
-    family_docs: dict[str, str],
-) -> bool:
-    """Adds the functions of the file that was read last; whether none had to be left out."""
+@dataclass(frozen=True, slots=True)
+class _Operators:
+    """The functions of a file, and what the file says of their family."""
+
+    functions: tuple[Function, ...] = ()
+    family: str = ""
+    doc: str | None = None
+
+
+def _operators(state: _State, relative: str, lowering: Lowering) -> _Operators:
+    node = _read_operators(state, relative)
+    return _Operators() if node is None else _collect(node, state, lowering)
+
+
+def _collect(node: MappingNode, state: _State, lowering: Lowering) -> _Operators:
+    """The functions of a file, but those that had to be left out."""
     section = Section(text_of(node.get("family")), text_of(node.get("header")), state.naming)
-    if node.get("doc") is not None:
-        family_docs.setdefault(section.family, text_of(node.get("doc")))
-    complete = True
+    functions: list[Function] = []
     for operator in mappings_of(node.get("operators")):
         expanded = expand(operator, section, lowering, state.sink)
-        complete &= len(expanded) == 1 + len(items_of(operator.get("variants")))
-        for function in expanded:
-            functions.append(function)
-            file_of.setdefault(function.name, state.files[-1])
-    return complete
+        state.complete &= len(expanded) == 1 + len(items_of(operator.get("variants")))
+        functions += expanded
+    return _Operators(tuple(functions), section.family, optional_text(node.get("doc")))
+
+
+def _add(found: _Operators, file: str, file_of: dict[str, str], family_docs: dict[str, str]) -> tuple[Function, ...]:
+    """The functions of a file, entered in the tables."""
+    if found.doc is not None:
+        family_docs.setdefault(found.family, found.doc)
+    for function in found.functions:
+        file_of.setdefault(function.name, file)
+    return found.functions
 
 
 def _empty(state: _State) -> Interface:

@@ -19,7 +19,7 @@ Read = Callable[[str, str], MappingNode | None]
 def load_aten(root: Path, read: Read, sink: Sink) -> Aten:
     """The overloads of the files in `aten/`, each with those of one release or of all, and how `torch.yaml` serves
     them."""
-    files = [node for name in _names(root) if (node := read(name, "aten")) is not None]
+    files = [node for name in names_of_snapshots(root) if (node := read(name, "aten")) is not None]
     releases = sorted({text_of(node.get("torch")) for node in files if node.get("torch")}, key=release_number)
     files.sort(key=lambda node: release_number(text_of(node.get("torch")) or "0"))
     schemas: dict[str, dict[str, str]] = {}  # by overload and release
@@ -53,7 +53,8 @@ def load_aten(root: Path, read: Read, sink: Sink) -> Aten:
     )
 
 
-def _names(root: Path) -> Iterator[str]:
+def names_of_snapshots(root: Path) -> Iterator[str]:
+    """The files of overloads, relative to the spec."""
     for path in sorted((root / "aten").glob("*.yaml")):
         yield path.relative_to(root).as_posix()
 

@@ -80,15 +80,22 @@ def load_models(root: Path, sink: Sink, display: str) -> tuple[Model, ...]:
     What breaks the grammar is reported, and its file left out. Whether the rest fits the interface is checked by
     `conformance.models`.
     """
-    folder = root / "models"
-    found = []
-    for path in sorted(folder.glob("*.yaml")) if folder.is_dir() else ():
-        node = load_yaml(path, f"{display}/models/{path.name}", sink)
-        if node is None or not validate(node, FILES["model"], "the model file", sink):
-            continue
-        assert isinstance(node, MappingNode)
-        found.append(_model(path.stem, node))
-    return tuple(found)
+    found = (load_model(root, relative, sink, display) for relative in names_of_models(root))
+    return tuple(model for model in found if model is not None)
+
+
+def names_of_models(root: Path) -> list[str]:
+    """The tables of a spec, relative to its folder, by name."""
+    return [f"models/{path.name}" for path in sorted((root / "models").glob("*.yaml"))]
+
+
+def load_model(root: Path, relative: str, sink: Sink, display: str) -> Model | None:
+    """One table; None where its file breaks the grammar, which is reported."""
+    node = load_yaml(root / relative, f"{display}/{relative}", sink)
+    if node is None or not validate(node, FILES["model"], "the model file", sink):
+        return None
+    assert isinstance(node, MappingNode)
+    return _model(Path(relative).stem, node)
 
 
 def _model(file: str, node: MappingNode) -> Model:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import io
 import os
@@ -48,19 +49,31 @@ def digest_of(folders: Iterable[Path]) -> str:
     """A digest over diopigen's own sources, the versions of Python and of the libraries that read specs and templates,
     the names of all entries below `folders`, and the bytes of those that are regular files. Raises `OSError` where a
     file or folder cannot be read."""
-    digest = hashlib.blake2b(digest_size=_DIGEST)
-    digest.update(repr((sys.version, *(version(library) for library in _LIBRARIES))).encode())
-    for folder in (_PACKAGE, *folders):
-        digest.update(b"folder")
-        for found in entries_below(folder):
-            name = found.name
-            if not found.regular:  # never opened: what it holds is not ours to wait for
-                digest.update(f"{len(name)} {name} - ".encode(errors="surrogateescape"))
-                continue
-            content = found.path.read_bytes()
-            digest.update(f"{len(name)} {name} {len(content)} ".encode(errors="surrogateescape"))
-            digest.update(content)
+    digest = hashlib.blake2b(_digest_of_program(_PACKAGE), digest_size=_DIGEST)
+    for folder in folders:
+        _add(digest, folder)
     return digest.hexdigest()
+
+
+@functools.cache
+def _digest_of_program(package: Path) -> bytes:
+    """Read once: the modules that do the work are those that were imported, whatever becomes of their files."""
+    versions = repr((sys.version, *(version(library) for library in _LIBRARIES)))
+    digest = hashlib.blake2b(versions.encode(), digest_size=_DIGEST)
+    _add(digest, package)
+    return digest.digest()
+
+
+def _add(digest: hashlib.blake2b, folder: Path) -> None:
+    digest.update(b"folder")
+    for found in entries_below(folder):
+        name = found.name
+        if not found.regular:  # never opened: what it holds is not ours to wait for
+            digest.update(f"{len(name)} {name} - ".encode(errors="surrogateescape"))
+            continue
+        content = found.path.read_bytes()
+        digest.update(f"{len(name)} {name} {len(content)} ".encode(errors="surrogateescape"))
+        digest.update(content)
 
 
 def folder() -> Path | None:
@@ -117,6 +130,40 @@ def write(kind: str, key: str, value: Any) -> None:
                 os.unlink(temporary)  # noqa: PTH108  # as above
             raise
         _prune(folder_of_cache, kind)
+
+
+class Parts:
+    """Many values in one entry, each found by a key of its own and read alone. Those that a run used stay."""
+
+    def __init__(self, kind: str, words: Iterable[str]) -> None:
+        self._kind = kind
+        self._changed = False
+        self._used: dict[str, bytes] = {}
+        self._known: dict[str, bytes] = {}
+        self._key = ""
+        if folder() is not None:
+            with contextlib.suppress(OSError):
+                self._key = key_of((), words)
+                self._known = read(kind, self._key) or {}
+
+    def get(self, key: str) -> Any:
+        """The value, or None where it is not known."""
+        content = self._known.get(key)
+        if content is None:
+            return None
+        self._used[key] = content
+        return unpacked(content)
+
+    def put(self, key: str, value: Any) -> None:
+        """Adds a value."""
+        if self._key:
+            self._used[key] = packed(value)
+            self._changed = True
+
+    def save(self) -> None:
+        """Writes the entry where something is new."""
+        if self._changed:
+            write(self._kind, self._key, self._used)
 
 
 def packed(value: Any) -> bytes:

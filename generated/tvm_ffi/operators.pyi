@@ -5354,8 +5354,8 @@ class Operators:
         out (result): The shifted copy. Dtype: same(input). Shape: same(input).
         input: The tensor that is shifted. Dtype: any.
         shifts: Number of places for each entry of dims, towards higher positions; negative ones go back.
-        dims: Dimensions to shift along, negative ones count from the end, repeated ones add up; empty shifts the row-
-            major order. Default: [].
+        dims: Dimensions to shift along, negative ones count from the end, repeated ones add up; empty shifts the
+            row-major order. Default: [].
 
         shifts.length: shifts has max(len(dims), 1) entries (else diopiErrorOccurred).
         dims.dim_of: every entry of dims is in [-rank(input), rank(input) - 1], a 0-d input counting as 1-d (else

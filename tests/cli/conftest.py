@@ -29,8 +29,8 @@ def vendor(tmp_path: Path) -> Path:
 def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands in this process get the spec that was read for the first of them."""
 
-    def load(where: api.Workspace, sink: Sink, *, published: CInterface | None = None) -> Loaded:
-        return _the_spec() if where.spec == ROOT / "specs" else _load(where, sink, published=published)
+    def load(where: api.Workspace, sink: Sink, *, check: bool = True, published: CInterface | None = None) -> Loaded:
+        return _the_spec() if where.spec == ROOT / "specs" else _load(where, sink, check=check, published=published)
 
     monkeypatch.setattr(api, "load", load)
 

@@ -118,11 +118,13 @@ def test_the_key_follows_every_byte_and_name(tmp_path: Path) -> None:
 
 
 def test_the_key_follows_the_sources_of_diopigen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(ROOT / "diopigen" / "output", tmp_path / "package")
-    monkeypatch.setattr(cache, "_PACKAGE", tmp_path / "package")
-    before = cache.key_of([])
-    (tmp_path / "package" / "cache.py").write_text("# another version\n")
-    assert cache.key_of([]) != before
+    keys = []
+    for name, version in (("one", "# a version"), ("two", "# a version"), ("three", "# another version")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "cache.py").write_text(version)
+        monkeypatch.setattr(cache, "_PACKAGE", tmp_path / name)
+        keys.append(cache.key_of([]))
+    assert keys[0] == keys[1] != keys[2]
 
 
 @pytest.mark.parametrize("targets", first([["headers", "cpu"], []]), ids=["some", "all"])

@@ -130,14 +130,21 @@ def check_models(interface: Interface, models: Sequence[Model], sink: Sink) -> N
     """Reports every call that is none of the interface."""
     reader = ModelReader(interface)
     for model in models:
-        if model.declared != model.name:
-            message = f"the model is called '{model.declared}', its file '{model.name}.yaml'"
-            sink.error("model-file-name", message, model.span, fix=f"call it '{model.name}', or rename the file")
-        for call in model.calls:
-            reader.resolved(call, sink)
-            if call.reduced == "no reason is given":
-                message = f"the call of {call.function} is reduced without a reason"
-                sink.error("model-reduced", message, call.span, fix="say in 'why' what the shape is in the model")
+        check_model(reader, model, sink)
+
+
+def check_model(reader: ModelReader, model: Model, sink: Sink, functions: Set[str] | None = None) -> None:
+    """Reports the calls of one table (those of some functions) that are none of the interface."""
+    if model.declared != model.name:
+        message = f"the model is called '{model.declared}', its file '{model.name}.yaml'"
+        sink.error("model-file-name", message, model.span, fix=f"call it '{model.name}', or rename the file")
+    for call in model.calls:
+        if functions is not None and call.function not in functions:
+            continue
+        reader.resolved(call, sink)
+        if call.reduced == "no reason is given":
+            message = f"the call of {call.function} is reduced without a reason"
+            sink.error("model-reduced", message, call.span, fix="say in 'why' what the shape is in the model")
 
 
 def model_cases(interface: Interface, model: Model, functions: Set[str] | None = None) -> list[Case]:

@@ -66,7 +66,13 @@ def _is_ruled(interface: Interface, family: Family) -> bool:
     return True
 
 
-def _facts(interface: Interface, kernel: Kernel, family: Family, named: Mapping[str, Function]) -> _Facts:
+def _facts(
+    interface: Interface,
+    kernel: Kernel,
+    family: Family,
+    named: Mapping[str, Function],
+    by_short_name: Mapping[str, Function],
+) -> _Facts:
     """`named` has the first function that names an overload, by overload."""
     return _Facts(
         is_structured=any(group.out == kernel.entry.overload for group in interface.aten.structured),
@@ -75,7 +81,7 @@ def _facts(interface: Interface, kernel: Kernel, family: Family, named: Mapping[
         is_bound=_is_bound(named.get(kernel.entry.overload), kernel),
         is_ruled=_is_ruled(interface, family),
         writes_lists=any(argument.written and argument.is_list for argument in kernel.forms.schema.arguments),
-        calls=tuple(function for function in interface.functions if function.short_name in kernel.entry.calls),
+        calls=tuple(by_short_name[name] for name in kernel.entry.calls if name in by_short_name),
     )
 
 
@@ -85,9 +91,10 @@ def wrong_reasons(interface: Interface, known: Mapping[str, Family], kernels: Se
     for function in interface.functions:
         for overload in function.aten:
             named.setdefault(overload.name, function)
+    by_short_name = {function.short_name: function for function in interface.functions}
     found = []
     for kernel in kernels:
-        facts = _facts(interface, kernel, known[kernel.entry.overload], named)
+        facts = _facts(interface, kernel, known[kernel.entry.overload], named, by_short_name)
         if HOLDS[kernel.entry.why](facts):
             continue
         message = f"'{kernel.entry.overload}' is not handwritten for the reason '{kernel.entry.why}'"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from keyword import iskeyword
 
 from diopigen.emit.entry.functions import kernel_name
 from diopigen.emit.escaping import python_string
 from diopigen.emit.prose import constraint_text, param_text
 from diopigen.emit.tvm_ffi.arguments import is_choice, is_destination, passed, returned
+from diopigen.emit.wrapping import wrapped
 from diopigen.ir.model import Function, Interface, Parameter
 from diopigen.ir.types import INTEGERS, NUMBERS
 
@@ -86,18 +86,18 @@ def results(function: Function) -> tuple[Parameter, ...]:
 
 def doc_text(function: Function, interface: Interface) -> str:
     """The docstring of a method."""
-    lines = textwrap.wrap(function.doc.strip() or f"The operator {function.name}.", _COLUMNS - 8)
+    lines = wrapped(function.doc.strip() or f"The operator {function.name}.", _COLUMNS - 8)
     listed = [param for param in function.params if not is_length(function, param)]
     if listed:
         lines.append("")
     for param in listed:
         role = " (result)" if is_destination(param) or param in returned(function) else ""
         text = f"{argument_name(param)}{role}: {param_text(param)}".rstrip()
-        lines += textwrap.wrap(text, _COLUMNS - 8, subsequent_indent="    ", break_long_words=False)
+        lines += wrapped(text, _COLUMNS - 8, rest="    ")
     if function.constraints:
         lines.append("")
     for constraint in function.constraints:
-        lines += textwrap.wrap(constraint_text(constraint), _COLUMNS - 8, subsequent_indent="    ")
+        lines += wrapped(constraint_text(constraint), _COLUMNS - 8, rest="    ")
     del interface
     return "\n".join(lines)
 

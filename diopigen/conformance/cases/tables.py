@@ -1,0 +1,72 @@
+"""Model tables that were checked before: the calls of an operator in one are checked again when the table changes, or
+the operator's entry."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from diopigen.conformance.cases.models import ModelReader, check_model
+from diopigen.diagnostics import Sink
+from diopigen.ir.load import CANONICAL
+from diopigen.ir.model import Interface
+from diopigen.ir.models import load_model, names_of_models
+from diopigen.ir.parts import Parts, key_of_files
+
+
+def check_tables(interface: Interface, root: Path, display: str, parts: Parts, sink: Sink) -> int:
+    """Checks the tables of the spec in `root`, `display` in messages, and returns their number. `parts` knows which
+    functions a table calls, and the operators of whose calls nothing was found."""
+    reader = ModelReader(interface)
+    entries = _digests_of_entries(interface, root)
+    names = names_of_models(root)
+    for name in names:
+        key = key_of_files(root, [name], display)
+        called = cast("Sequence[str] | None", parts.get(key)) if key else None
+        if called is not None and all([parts.get(one) for one in _keys(key, called, entries).values()]):
+            continue
+        model = load_model(root, name, sink, display)
+        if model is None:
+            continue
+        functions = tuple(model.functions())
+        keys = _keys(key, functions, entries)
+        stale = {function for function in functions if not parts.get(keys[function])}
+        before = len(sink)
+        check_model(reader, model, sink, stale)
+        if key and len(sink) == before:
+            parts.put(key, functions)
+            for function in stale:
+                parts.put(keys[function], True)
+    return len(names)
+
+
+def _keys(key: str | None, functions: Iterable[str], entries: Mapping[str, str]) -> Mapping[str, str]:
+    return {function: f"{key} {entries.get(function, '')}" for function in functions}
+
+
+def _digests_of_entries(interface: Interface, root: Path) -> Mapping[str, str]:
+    """By function, a digest of the text of its operator's entry, wherever in the file that is."""
+    by_file: dict[str, dict[str, list[str]]] = {}
+    first: dict[str, int] = {}
+    for function in interface.functions:
+        file = interface.file_of.get(function.name, "")
+        by_file.setdefault(file, {}).setdefault(function.operator, []).append(function.name)
+        # Keys of an entry are in any order.
+        start = min(span.line for span in (function.span, *function.spans.values()))
+        first[function.operator] = min(start, first.get(function.operator, start))
+    found = {}
+    for file, operators in by_file.items():
+        try:
+            lines = (root / file.removeprefix(f"{CANONICAL}/")).read_bytes().split(b"\n")
+        except OSError:
+            continue
+        ordered = sorted(operators, key=first.__getitem__)
+        # The first line of the next entry is included: two entries may be on one line.
+        ends = [*(first[operator] for operator in ordered[1:]), len(lines)]
+        for operator, end in zip(ordered, ends, strict=True):
+            text = b"\n".join(lines[first[operator] - 1 : end])
+            digest = hashlib.blake2b(text, digest_size=16).hexdigest()
+            found.update(dict.fromkeys(operators[operator], digest))
+    return found
