@@ -47,7 +47,7 @@ ROWS = {
 }
 
 
-def run(options: tuple[str, ...], name: str, cache: str, folder: Path = ROOT) -> float:
+def run(options: tuple[str, ...], name: str, cache: str, folder: Path) -> float:
     """Processor time of a row's command in a folder, which succeeds, with these options of Python."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     environment = {**os.environ, "DIOPIGEN_CACHE": cache, "PYTHONHASHSEED": "0"}
@@ -73,24 +73,25 @@ def calls(name: str, cache: str, folder: Path) -> int:
 
 
 def figures(measure: Callable[[str, str, Path], float]) -> Iterator[tuple[str, float, float]]:
-    """The name of each figure, what was measured, and the promise in seconds."""
+    """The name of each figure, its value, and the promise in seconds."""
     for name, row in ROWS.items():
-        with tempfile.TemporaryDirectory() as cache:
-            if row.cold is None:
-                run((), name, cache)
-            else:
-                yield f"{name}, cold", measure(name, cache, ROOT), row.cold
-            yield f"{name}, warm", measure(name, cache, ROOT), row.warm
-        if row.changed is None:
-            continue
         with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as project:
-            spec = Path(project, "specs")
-            shutil.copytree(ROOT / "specs", spec)
-            run((), name, cache, Path(project))
-            entries = spec / "ops/norm.yaml"
-            text = entries.read_text(encoding="utf-8")
-            entries.write_text(text.replace("\n    doc: ", "\n    doc: Also ", 1), encoding="utf-8")
-            yield f"{name}, changed", measure(name, cache, Path(project)), row.changed
+            folder = Path(project)
+            for written in ("specs", "generated"):
+                shutil.copytree(ROOT / written, folder / written)
+            for read in ("impl", "diopigen.yaml"):
+                if (ROOT / read).exists():
+                    (folder / read).symlink_to(ROOT / read)
+            if row.cold is None:
+                run((), name, cache, folder)
+            else:
+                yield f"{name}, cold", measure(name, cache, folder), row.cold
+            yield f"{name}, warm", measure(name, cache, folder), row.warm
+            if row.changed is not None:
+                entries = folder / "specs/ops/norm.yaml"
+                text = entries.read_text(encoding="utf-8")
+                entries.write_text(text.replace("\n    doc: ", "\n    doc: Also ", 1), encoding="utf-8")
+                yield f"{name}, changed", measure(name, cache, folder), row.changed
 
 
 def compared(found: Mapping[str, int], released: Mapping[str, int]) -> list[str]:

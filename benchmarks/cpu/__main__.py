@@ -1,7 +1,8 @@
 """`python -m benchmarks.cpu --lib libdiopi_impl.so --runtime libdiopirt.so [--only GLOB] [--group GLOB]`.
 
 A table by operator and size: microseconds of both sides, the ratio (PyTorch's time over ours, above 1 we are faster),
-and the share of the measured copy bandwidth. Exit code 1 where a promise is not kept. `--sample` with `--seconds`, as
+and the fraction of the limit: the measured copy bandwidth, or the rate of a square product in the
+same dtype. Exit code 1 where a promise is not kept. `--sample` with `--seconds`, as
 `make bench` asks for, leaves cases out, and says which: the whole table takes hours.
 """
 
@@ -12,19 +13,21 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 
 import torch
 
 from benchmarks.cpu.accepted import accepted
+from benchmarks.cpu.cases_matmul import square
 from benchmarks.cpu.device import Device, thread_count
-from benchmarks.cpu.measure import Case, Line, copy_bandwidth, geometric_mean, measure
+from benchmarks.cpu.measure import Case, Limits, Line, geometric_mean, measure
 from benchmarks.cpu.selection import is_selected, parser_of, selected_modules
 from benchmarks.machine import describe
 
 BUDGET = 0.2
 """Seconds for a case of a sample; twice as many for one of the whole table."""
-LARGEST = "16M"
-"""The size whose cases take most of the time: larger than the caches."""
+LARGEST = ("16M", "64M")
+"""Sizes whose cases take most of the time: larger than the caches."""
 
 
 def all_cases(device: Device, group: str, seconds: float) -> Iterator[tuple[Case, float]]:
@@ -51,11 +54,11 @@ def main() -> int:
     clock = time.thread_time if options.cpu_time else time.perf_counter
     torch.set_num_threads(thread_count())
     device = Device(options.lib, options.runtime)
-    bandwidth = copy_bandwidth(clock)
+    limits = Limits(partial(square, device), clock)
     version = device.library.text("diopiGetImplVersion")
     print(describe())
-    print(f"cpu {version}, {thread_count()} threads; torch {torch.__version__}; copy {bandwidth / 1e9:.1f} GB/s")
-    print(f"{'group':<12} {'operator':<28} {'size':<26} {'ours us':>10} {'torch us':>10} {'ratio':>6} {'share':>6}")
+    print(f"cpu {version}, {thread_count()} threads; torch {torch.__version__}; copy {limits.bandwidth / 1e9:.1f} GB/s")
+    print(f"{'group':<12} {'operator':<28} {'size':<26} {'ours us':>10} {'torch us':>10} {'ratio':>6} {'limit':>6}")
     lines: dict[str, list[Line]] = defaultdict(list)
     failures = []
     left_out: list[str] = []
@@ -70,7 +73,8 @@ def main() -> int:
             continue
         line = measure(case, BUDGET if options.sample else 2 * BUDGET, clock)
         lines[case.group].append(line)
-        fraction = f"{case.bytes / line.ours / bandwidth:6.0%}" if case.bytes else f"{'':>6}"
+        share = limits.fraction(line)
+        fraction = f"{share:6.0%}" if share else f"{'':>6}"
         least, reason = accepted(case, version)
         note = f"  {reason}" if reason else ""
         print(

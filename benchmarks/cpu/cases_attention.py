@@ -36,7 +36,10 @@ def flash(device: Device, size: str, queries: int, keys: int, dtype: torch.dtype
     heads = tuple(tensor.transpose(1, 2) for tensor in (q, k, v))
     theirs = partial(torch.ops.aten._scaled_dot_product_flash_attention_for_cpu, *heads, 0.0, is_causal, scale=SCALE)
     ours = device.call("diopiFlashAttention", out, lse, generator, q, k, v, None, *settings)
-    yield Case("attention", "diopiFlashAttention", size, ours, theirs)
+    # Two products, half of each where queries see no later keys. Arithmetic is in float32.
+    work = 4 * HEADS * SIZE * queries * keys // (2 if is_causal else 1)
+    moved = sum(one.numel() * one.element_size() for one in (q, k, v, out))
+    yield Case("attention", "diopiFlashAttention", size, ours, theirs, moved, work)
     if queries == 1:
         return
     grad = torch.randn_like(q)
@@ -45,7 +48,7 @@ def flash(device: Device, size: str, queries: int, keys: int, dtype: torch.dtype
     saved = theirs()
     backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
     theirs = partial(backward, grad.transpose(1, 2), *heads, *saved, 0.0, is_causal, scale=SCALE)
-    yield Case("attention", "diopiFlashAttentionBackward", size, ours, theirs)
+    yield Case("attention", "diopiFlashAttentionBackward", size, ours, theirs, 2 * moved, work * 5 // 2)
 
 
 def products(device: Device, size: str, queries: int, keys: int) -> Case:
@@ -69,4 +72,4 @@ def products(device: Device, size: str, queries: int, keys: int) -> Case:
     def theirs() -> object:
         return torch.bmm(torch.softmax(torch.baddbmm(bias, q, transposed, beta=0, alpha=SCALE), 2), v)
 
-    return Case("attention", "Baddbmm, Softmax, Bmm", size, ours, theirs)
+    return Case("attention", "Baddbmm, Softmax, Bmm", size, ours, theirs, operations=4 * HEADS * SIZE * queries * keys)

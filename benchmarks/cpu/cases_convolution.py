@@ -47,7 +47,9 @@ def both(
     )
     window = ((stride, stride), (pad, pad), (1, 1))
     ours = device.call("diopiConvolution2d", out, x, weight, None, *window, groups)
-    yield Case("convolution", "diopiConvolution2d", name, ours, theirs)
+    moved = sum(one.numel() * one.element_size() for one in (x, weight, out))
+    work = 2 * out.numel() * weight[0].numel()
+    yield Case("convolution", "diopiConvolution2d", name, ours, theirs, moved, work, dtype)
     grad = torch.randn_like(out)
     is_first = channels == 3  # nothing asks for the gradient of the image
     grads = None if is_first else torch.empty_like(x), torch.empty_like(weight)
@@ -55,4 +57,8 @@ def both(
     requested = [not is_first, True, False]
     arguments = (grad, x, weight, [0], [stride, stride], [pad, pad], [1, 1], False, [0, 0], groups, requested)
     theirs = partial(torch.ops.aten.convolution_backward, *arguments)
-    yield Case("convolution", "diopiConvolution2dBackward", name, ours, theirs)
+    both_gradients = 1 if is_first else 2
+    yield Case(
+        "convolution", "diopiConvolution2dBackward", name, ours, theirs, both_gradients * moved, both_gradients * work,
+        dtype,
+    )  # fmt: skip

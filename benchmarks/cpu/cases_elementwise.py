@@ -15,6 +15,8 @@ from benchmarks.cpu.device import Device
 from benchmarks.cpu.measure import Case
 
 SIZES = {"1M": 1 << 20, "16M": 1 << 24}
+FEW = ("diopiAdd", "diopiExp", "diopiClampScalar")
+"""Those that are measured at 64, 4,096 and 64M elements as well."""
 GROUPS = ("elementwise", "dtype", "cast", "layout")
 aten = torch.ops.aten
 
@@ -351,6 +353,11 @@ def cases(device: Device) -> Iterator[Case]:
         t = operands((count,))
         for entry in FLOAT32:
             yield _case(device, "elementwise", entry, size, t, 4)
+    for size, count in {"64": 64, "4096": 4096, "64M": 1 << 26}.items():
+        t = operands((count,))
+        for entry in FLOAT32:
+            if entry.name in FEW:
+                yield _case(device, "elementwise", entry, size, t, 4)
     for dtype, entries in OTHER_DTYPES.items():
         t = operands((SIZES["1M"],), dtype)
         for entry in entries:

@@ -19,8 +19,19 @@ DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 def case(
     device: Device, name: str, size: str, out: torch.Tensor, provided: tuple[object, ...], theirs: Callable[[], object]
 ) -> Case:
-    """Our call into `out` and theirs."""
-    return Case("matmul", name, size, device.call(name, out, *provided), theirs)
+    """Our call into `out` and theirs. The first two operands that are tensors are multiplied."""
+    left, right = [one for one in provided if isinstance(one, torch.Tensor) and one.dim() > 1][-2:]
+    moved = sum(one.numel() * one.element_size() for one in (left, right, out))
+    return Case(
+        "matmul", name, size, device.call(name, out, *provided), theirs,
+        bytes=moved, operations=2 * out.numel() * left.shape[-1], dtype=left.dtype,
+    )  # fmt: skip
+
+
+def square(device: Device, dtype: torch.dtype) -> Case:
+    """The product whose rate is the limit of others in its dtype."""
+    a, b, out = (torch.randn(1024, 1024).to(dtype) for _ in range(3))
+    return case(device, "diopiMm", "1024x1024x1024", out, (a, b), partial(torch.mm, a, b))
 
 
 def cases(device: Device) -> Iterator[Case]:
@@ -41,7 +52,10 @@ def cases(device: Device) -> Iterator[Case]:
     grads = (torch.empty_like(x), torch.empty_like(weight), torch.empty(4096))
     ours = device.call("diopiLinearBackward", *grads, grad, x, weight)
 
-    yield Case("matmul", "diopiLinearBackward", "f32 prefill-128 qkv", ours, linear_backward(grad, x, weight))
+    yield Case(
+        "matmul", "diopiLinearBackward", "f32 prefill-128 qkv", ours, linear_backward(grad, x, weight),
+        operations=4 * grad.numel() * x.shape[1],
+    )  # fmt: skip
     layer = torch.randn(8, 2048), torch.randn(1000, 2048), torch.randn(1000)
     theirs = partial(torch.nn.functional.linear, *layer)
     yield case(device, "diopiLinear", "f32 resnet-50 batch 8", torch.empty(8, 1000), layer, theirs)

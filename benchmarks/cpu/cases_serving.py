@@ -36,7 +36,8 @@ def layers(device: Device) -> Iterator[Case]:
     def gated() -> Tensor:
         return (functional.silu(state @ gate) * (state @ up)) @ down
 
-    yield Case("serving", "FusedSiluFfn", "16x4096x11008", ours, gated)
+    weights = 3 * WIDTH * HIDDEN
+    yield Case("serving", "FusedSiluFfn", "16x4096x11008", ours, gated, 4 * weights, 2 * TOKENS * weights)
 
 
 def attention(device: Device) -> Case:
@@ -64,7 +65,10 @@ def attention(device: Device) -> Case:
         keys[0, :, :, cached:], values[0, :, :, cached:] = rotated(k), v
         return functional.scaled_dot_product_attention(rotated(q), keys[0], values[0])
 
-    return Case("serving", "FusedDecoderAttention", "4x4096 over 128", ours, composed)
+    return Case(
+        "serving", "FusedDecoderAttention", "4x4096 over 128", ours, composed,
+        bytes=4 * (weight.numel() + 2 * keys.numel()), operations=2 * batch * weight.numel(),
+    )  # fmt: skip
 
 
 def choice(device: Device) -> Iterator[Case]:

@@ -12,7 +12,8 @@ import torch
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One operator at one size: our call, PyTorch's call on the same tensors, and the bytes that it must move."""
+    """One operator at one size: our call, PyTorch's call on the same tensors, the bytes that it must move, and the
+    multiplications and additions that it must do, on operands of a dtype."""
 
     group: str
     name: str
@@ -20,6 +21,8 @@ class Case:
     ours: Callable[[], object]
     torch: Callable[[], object]
     bytes: int = 0
+    operations: int = 0
+    dtype: torch.dtype = torch.float32
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,33 @@ def copy_bandwidth(clock: Callable[[], float] = time.perf_counter) -> float:
         target.copy_(source)
         best = min(best, clock() - start)
     return 2 * source.numel() * 4 / best
+
+
+class Limits:
+    """The rates that this machine reaches, each measured once: bytes a second of a large copy, and operations a second
+    of a product of square matrices in a dtype, the better one of both sides."""
+
+    def __init__(self, product: Callable[[torch.dtype], Case], clock: Callable[[], float]) -> None:
+        self.bandwidth = copy_bandwidth(clock)
+        self._product = product
+        self._clock = clock
+        self._peaks: dict[torch.dtype, float] = {}
+
+    def peak(self, dtype: torch.dtype) -> float:
+        """Operations a second."""
+        if dtype not in self._peaks:
+            case = self._product(dtype)
+            line = measure(case, clock=self._clock)
+            self._peaks[dtype] = case.operations / min(line.ours, line.torch)
+        return self._peaks[dtype]
+
+    def fraction(self, line: Line) -> float:
+        """The least time that both limits allow over ours; 0 of a case that says nothing of its work."""
+        case = line.case
+        least = case.bytes / self.bandwidth
+        if case.operations:
+            least = max(least, case.operations / self.peak(case.dtype))
+        return least / line.ours
 
 
 def geometric_mean(ratios: Iterable[float]) -> float:

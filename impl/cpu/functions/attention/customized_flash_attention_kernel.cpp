@@ -1,5 +1,5 @@
 #include "attention/customized_flash_attention.h"
-#include "backward_from.h"
+#include "by_heads.h"
 
 namespace diopigen::core::attention {
 
@@ -27,18 +27,12 @@ void record_mask(const Tensor& mask, const Dropout& dropout) {
 void forward_with_statistics(const Problem& problem, const Scoring& scoring, const Operands& operands,
                              const Tensor& out_tensor, const Tensor& maxima, const Tensor& sums,
                              const StatisticsLayout& layout) {
-    const Input<float> q(operands.q);
-    const Input<float> k(operands.k);
-    const Input<float> v(operands.v);
-    const Output<float> out(out_tensor);
     auto* maximum_of = maxima.elements<float>();
     auto* sum_of = sums.elements<float>();
-    forward(problem, scoring, q.data(), k.data(), v.data(), out.data(),
-            [&](const QueryIndex& query_index, float maximum, float sum) {
-                maximum_of[index_of(problem, layout, query_index)] = maximum;
-                sum_of[index_of(problem, layout, query_index)] = sum;
-            });
-    out.store();
+    forward_of(problem, scoring, operands, out_tensor, [&](const QueryIndex& query_index, float maximum, float sum) {
+        maximum_of[index_of(problem, layout, query_index)] = maximum;
+        sum_of[index_of(problem, layout, query_index)] = sum;
+    });
 }
 
 void backward_from_statistics(const Problem& problem, const Scoring& scoring, const Operands& operands,
@@ -47,7 +41,7 @@ void backward_from_statistics(const Problem& problem, const Scoring& scoring, co
     const Input<float> maxima(maxima_tensor);
     const Input<float> sums(sums_tensor);
     const int64_t copies = maxima_tensor.shape[maxima_tensor.rank - 1];
-    backward_from(problem, scoring, operands, tensors, [&](const QueryIndex& query_index) {
+    backward_of(problem, scoring, operands, tensors, [&](const QueryIndex& query_index) {
         const int64_t at = index_of(problem, layout, query_index) * copies;
         return Normal<float>{maxima[at], sums[at]};
     });

@@ -223,6 +223,41 @@ bool has_finite_rows(const T* rows, int64_t count, int64_t stride, int64_t size)
     return true;
 }
 
+// Adds the gradients of one query head to arrays; see `backward`.
+template <typename T, typename GetNormal>
+void backward_head(const Problem& problem, const Scoring& scoring, int64_t s, int64_t head, const T* q, const T* k,
+                   const T* v, const T* out, const T* grad_out, const GetNormal& normal,
+                   const Gradients<T>& gradients) {
+    const Sequence& sequence = problem.sequences[static_cast<size_t>(s)];
+    const int64_t rows = problem.query_head(sequence, head);
+    const int64_t keys = problem.key_head(sequence, head / problem.group());
+    const int64_t stride = problem.query_rows.row;
+    const int64_t key_stride = problem.key_rows.row;
+    bool is_tame = has_finite_rows(k + keys, sequence.keys, key_stride, problem.size) &&
+                   has_finite_rows(v + keys, sequence.keys, key_stride, problem.size);
+    for (const T* array : {q, out, grad_out}) {
+        is_tame = is_tame && has_finite_rows(array + rows, sequence.queries, stride, problem.size);
+    }
+    std::vector<Normal<T>> normals(static_cast<size_t>(sequence.queries));
+    for (int64_t i = 0; i < sequence.queries; ++i) {  // infinite where a query sees nothing
+        normals[static_cast<size_t>(i)] = normal(QueryIndex{s, head, i});
+        is_tame = is_tame && normals[static_cast<size_t>(i)].shift > -std::numeric_limits<T>::infinity();
+    }
+    std::vector<T> buffer;
+    for (int64_t first = 0; first < sequence.queries; first += kTileQueries) {
+        const int64_t count = std::min(kTileQueries, sequence.queries - first);
+        if (is_tame) {
+            backward_block(QueryBlock(problem, scoring, {s, head, first}, count), q, k, v, out, grad_out,
+                           normals.data() + first, gradients);
+            continue;
+        }
+        for (int64_t i = first; i < first + count; ++i) {
+            backward_row(problem, scoring, {s, head, i}, q, k, v, out, grad_out, normals[static_cast<size_t>(i)],
+                         gradients, buffer);
+        }
+    }
+}
+
 // Adds the gradients to arrays that hold zeros. `normal(position)` gives the statistics of the forward pass. Each key
 // head is worked on by one thread, with all the query heads that it serves.
 template <typename T, typename GetNormal>
@@ -230,41 +265,12 @@ void backward(const Problem& problem, const Scoring& scoring, const T* q, const 
               const T* grad_out, const GetNormal& normal, const Gradients<T>& gradients) {
     const int64_t group = problem.group();
     const int64_t tasks = static_cast<int64_t>(problem.sequences.size()) * problem.kv_heads;
-    const auto add_head = [&](int64_t s, int64_t head) {
-        const Sequence& sequence = problem.sequences[static_cast<size_t>(s)];
-        const int64_t rows = problem.query_head(sequence, head);
-        const int64_t keys = problem.key_head(sequence, head / group);
-        const int64_t stride = problem.query_rows.row;
-        const int64_t key_stride = problem.key_rows.row;
-        bool is_tame = has_finite_rows(k + keys, sequence.keys, key_stride, problem.size) &&
-                       has_finite_rows(v + keys, sequence.keys, key_stride, problem.size);
-        for (const T* array : {q, out, grad_out}) {
-            is_tame = is_tame && has_finite_rows(array + rows, sequence.queries, stride, problem.size);
-        }
-        std::vector<Normal<T>> normals(static_cast<size_t>(sequence.queries));
-        for (int64_t i = 0; i < sequence.queries; ++i) {  // infinite where a query sees nothing
-            normals[static_cast<size_t>(i)] = normal(QueryIndex{s, head, i});
-            is_tame = is_tame && normals[static_cast<size_t>(i)].shift > -std::numeric_limits<T>::infinity();
-        }
-        std::vector<T> buffer;
-        for (int64_t first = 0; first < sequence.queries; first += kTileQueries) {
-            const int64_t count = std::min(kTileQueries, sequence.queries - first);
-            if (is_tame) {
-                backward_block(QueryBlock(problem, scoring, {s, head, first}, count), q, k, v, out, grad_out,
-                               normals.data() + first, gradients);
-                continue;
-            }
-            for (int64_t i = first; i < first + count; ++i) {
-                backward_row(problem, scoring, {s, head, i}, q, k, v, out, grad_out, normals[static_cast<size_t>(i)],
-                             gradients, buffer);
-            }
-        }
-    };
     parallel_for(tasks, 1, [&](int64_t begin, int64_t end) {
         for (int64_t task = begin; task < end; ++task) {
             const int64_t first = task % problem.kv_heads * group;
             for (int64_t head = first; head < first + group; ++head) {
-                add_head(task / problem.kv_heads, head);
+                backward_head(problem, scoring, task / problem.kv_heads, head, q, k, v, out, grad_out, normal,
+                              gradients);
             }
         }
     });

@@ -23,17 +23,24 @@ namespace {
 #if defined(DIOPI_CPU_HIGHWAY)
 // Vector quicksort, by the best instructions that the machine has; in place.
 constexpr bool kHasScratch = false;
+// It asks the kernel for random numbers at each call, which takes as long as sorting so many keys without it.
+constexpr int64_t kFew = 24;
 
-void sort_alone(uint64_t* packed, uint64_t* /*scratch*/, int64_t count) {
-    const hwy::Sorter sorter;
-    sorter(packed, static_cast<size_t>(count), hwy::SortAscending());
-}
-
-void sort_alone(LongWord* packed, LongWord* /*scratch*/, int64_t count) {
+uint64_t* words_of(uint64_t* packed) { return packed; }
+hwy::uint128_t* words_of(LongWord* packed) {
     static_assert(sizeof(LongWord) == sizeof(hwy::uint128_t) && alignof(LongWord) == alignof(hwy::uint128_t),
                   "a LongWord is Highway's number of 128 bits");
+    return reinterpret_cast<hwy::uint128_t*>(packed);
+}
+
+template <typename Word>
+void sort_alone(Word* packed, Word* /*scratch*/, int64_t count) {
+    if (count <= kFew) {
+        std::sort(packed, packed + count);
+        return;
+    }
     const hwy::Sorter sorter;
-    sorter(reinterpret_cast<hwy::uint128_t*>(packed), static_cast<size_t>(count), hwy::SortAscending());
+    sorter(words_of(packed), static_cast<size_t>(count), hwy::SortAscending());
 }
 #else
 constexpr bool kHasScratch = true;
