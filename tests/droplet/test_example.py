@@ -25,7 +25,7 @@ def test_what_a_person_wrote_has_fewer_than_900_lines() -> None:
     collectives, serving = lines.pop("collectives.cpp"), lines.pop("serving.cpp")
     assert 300 < sum(lines.values()) < 900
     page = (EXAMPLE / "README.md").read_text()
-    assert f"111 native functions in {sum(lines.values())} lines" in page
+    assert f"112 native functions in {sum(lines.values())} lines" in page
     assert f"14 collectives in {collectives} more" in page
     assert f"28 of language model servers in {serving}" in page
 
@@ -39,7 +39,7 @@ def test_the_chip_lists_what_there_is_a_kernel_for(interface: Interface) -> None
     written = {name for path in SOURCES for name in re.findall(r"^diopiError_t (diopi\w+)\(", path.read_text(), re.M)}
     generated = native & {function.name for function in expressible(interface)} - written
     assert native == written | generated
-    assert (len(native), len(generated), len(written)) == (153, 76, 77)
+    assert (len(native), len(generated), len(written)) == (154, 76, 78)
 
 
 def test_thread_local_memory_fits_into_what_other_libraries_leave() -> None:

@@ -78,7 +78,7 @@ def python(wheel: Path, common: Path, tmp_path_factory: pytest.TempPathFactory) 
         [made, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], capture_output=True, text=True
     )
     own = Path(done.stdout.strip())
-    (own / "shared.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    (own / "shared.pth").write_text(f"{importlib.metadata.distribution('torch').locate_file('')}\n")
     succeed(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", own, wheel, common)
     return made
 

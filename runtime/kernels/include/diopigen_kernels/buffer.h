@@ -33,7 +33,7 @@ struct Buffer {
     bool isTensor = false;
     Shape shape;
     Shape stride;  ///< in elements
-    Shape order;  ///< of a tensor that is seen with other dimensions in front: which one of its own each is; else empty
+    Order order;  ///< of a tensor that is seen with other dimensions in front: which one of its own each is; else empty
 
     /// The same range as a tensor.
     Buffer tensor(diopiDtype_t elementType, Shape sizes, Shape strides) const {

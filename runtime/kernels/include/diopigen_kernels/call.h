@@ -41,6 +41,9 @@ inline bool broadcast(Shape* shape, const Shape& other) {
         *shape = other;
         return true;
     }
+    if (*shape == other) {
+        return true;
+    }
     bool fits = true;
     shape->insert(shape->begin(), other.size() - std::min(other.size(), shape->size()), 1);
     for (std::size_t i = 1; i <= other.size(); ++i) {
@@ -59,7 +62,9 @@ class Call {
     Call(diopiContextHandle_t ctx, const char* name, std::initializer_list<diopiTensorHandle_t> results = {},
          std::initializer_list<diopiConstTensorHandle_t> operands = {}, Positions optional = {})
         : ctx_(ctx), name_(name) {
-        buffers_.reserve(std::max<std::size_t>(results.size() + operands.size(), 4));
+        constexpr std::size_t kUsual = 4, kMostInCache = 1032;
+        static_assert(kUsual * sizeof(Buffer) <= kMostInCache, "glibc keeps blocks up to this size for each thread");
+        buffers_.reserve(std::max<std::size_t>(results.size() + operands.size(), kUsual));
         const auto isOptional = [&] {
             return std::find(optional.begin(), optional.end(), static_cast<int>(buffers_.size())) != optional.end();
         };
@@ -161,9 +166,9 @@ class Call {
         for (const int k : tensors) {
             const Shape oldShape = shape(k);
             const Shape oldStride = buffers_[k].stride;
-            const Shape oldOrder = buffers_[k].order;
-            Shape order(oldShape.size());
-            std::iota(order.begin(), order.end(), 0);
+            const Order oldOrder = buffers_[k].order;
+            Order order(oldShape.size());
+            std::iota(order.begin(), order.end(), int8_t{0});
             auto moved = order.end();
             for (const int64_t each : has(k) ? dims : Shape{}) {
                 const auto found = std::find(order.begin(), moved, dim(k, each));

@@ -184,6 +184,7 @@ class SmallVector {
 };
 
 using Shape = SmallVector<int64_t, 8>;
+using Order = SmallVector<int8_t, 8>;  ///< dimensions
 
 /// Whether elements with these sizes and strides are in row-major order without gaps. The stride of a dimension of one
 /// element does not matter.

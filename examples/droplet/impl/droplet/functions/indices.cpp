@@ -12,6 +12,8 @@
 namespace impl {
 namespace droplet {
 
+extern diopiError_t diopiFill(Context ctx, Out input, const diopiScalar_t* value);  // written by `diopigen elementwise`
+
 namespace {
 
 // What `compute` makes of the operands of a call on the device. The host waits for it: the kernel writes to a mailbox
@@ -267,6 +269,28 @@ diopiError_t diopiIndexPut(Context ctx, Out out, In input, In values, In* indice
 }
 diopiError_t diopiIndexPutInp(Context ctx, Out input, In values, In* indices, int64_t indices_counts, bool accumulate) {
     return indexPut(ctx, Call(ctx, "diopiIndexPutInp", {input}, {input, values}), indices, indices_counts, accumulate);
+}
+
+// As IndexPutInp with a tensor of the one number.
+diopiError_t diopiIndexFillInpScalar(Context ctx, Out input, int64_t dim, In index, const diopiScalar_t* value) {
+    const Call call(ctx, "diopiIndexFillInpScalar", {input}, {index});
+    const int64_t filled = call.dim(0, dim);
+    const bool isIndex = call.dtype(1) == diopi_dtype_int64 || call.dtype(1) == diopi_dtype_int32;
+    if (!call.isComplete() || filled < 0 || !isIndex || call.rank(1) > 1) {
+        return leave(call);
+    }
+    Out number = nullptr;
+    const diopiSize_t one{nullptr, 0};
+    if (diopiRequireTensor(ctx, &number, &one, nullptr, call.dtype(0), diopi_device) != diopiSuccess) {
+        return diopiErrorOccurred;
+    }
+    if (const diopiError_t status = diopiFill(ctx, number, value); status != diopiSuccess) {
+        return status;
+    }
+    std::vector<In> indices(static_cast<size_t>(filled) + 1);
+    indices.back() = index;
+    return indexPut(ctx, Call(ctx, "diopiIndexFillInpScalar", {input}, {input, number}), indices.data(), filled + 1,
+                    false);
 }
 
 diopiError_t diopiArange(Context ctx, Out out, const diopiScalar_t* start, const diopiScalar_t* end,
