@@ -96,8 +96,8 @@ void fill_random(const Tensor& target, diopiGeneratorHandle_t generator, Make&& 
 }
 
 // Whether `holds` of all numbers, asked for in parts.
-template <typename Holds>
-bool holds_of_all(const double* values, int64_t count, Holds&& holds) {
+template <typename T, typename Holds>
+bool holds_of_all(const T* values, int64_t count, Holds&& holds) {
     std::atomic<bool> result{true};
     parallel_for(count, 65536, [&](int64_t begin, int64_t end) {
         bool own = true;

@@ -6,10 +6,14 @@
 namespace diopigen::core {
 
 void sample_bernoulli(const Tensor& out, const Tensor& chances, diopiGeneratorHandle_t generator, const char* rule) {
-    const Input<double> chance(chances);
-    require(holds_of_all(chance.data(), chances.numel, [](double p) { return (p >= 0) & (p <= 1); }), rule);
-    fill_random<Bool>(out, generator,
-                      [&](int64_t i, const RandomBits& bits) { return Bool(unit(bits, 0) < chance[i]); });
+    dispatch_compute<kFloating>(chances.dtype, [&](auto sample) {
+        using T = decltype(sample);
+        const Input<T> chance(chances);
+        require(holds_of_all(chance.data(), chances.numel, [](T p) { return (p >= 0) & (p <= 1); }), rule);
+        fill_random<Bool>(out, generator, [&](int64_t i, const RandomBits& bits) {
+            return Bool(unit(bits, 0) < static_cast<double>(chance[i]));
+        });
+    });
 }
 
 void sample_bernoulli(const Tensor& target, double p, diopiGeneratorHandle_t generator) {
