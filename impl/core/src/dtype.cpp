@@ -8,8 +8,4 @@ const char* name_of(Dtype dtype) {
     return dtype == Dtype::kUnsupported ? "an unsupported dtype" : dtype_name(to_public(dtype));
 }
 
-Dtype promote(Dtype left, Dtype right) {
-    return left == right ? left : from_public(promoted_dtype(to_public(left), to_public(right)));
-}
-
 }  // namespace diopigen::core

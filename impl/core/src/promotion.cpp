@@ -7,32 +7,18 @@ Promoted::Promoted(const Number& number)
     : dtype(number.is_real                 ? Dtype::kFloat32
             : number.dtype == Dtype::kBool ? Dtype::kBool
                                            : Dtype::kInt64),
-      level(2) {}
+      level(Promotion::kNumber) {}
 
 Dtype promote(std::initializer_list<Promoted> operands) {
-    Dtype levels[3] = {Dtype::kUnsupported, Dtype::kUnsupported, Dtype::kUnsupported};
+    Promotion promotion;
     for (const Promoted& operand : operands) {
         if (operand.dtype != Dtype::kUnsupported) {
-            Dtype& own = levels[operand.level];
-            own = own == Dtype::kUnsupported ? operand.dtype : promote(own, operand.dtype);
+            promotion.add(to_public(operand.dtype), static_cast<Promotion::Class>(operand.level));
         }
     }
-    Dtype result = Dtype::kUnsupported;
-    for (const Dtype own : levels) {
-        if (own == Dtype::kUnsupported) {
-            continue;
-        }
-        if (result == Dtype::kUnsupported) {
-            result = own;
-        } else if (category(own) > category(result)) {
-            // A lower level raises the category, but does not widen what is floating already.
-            const bool keeps_width = is_complex(own) && result == Dtype::kFloat64;
-            result = keeps_width                              ? Dtype::kComplex128
-                     : is_complex(own) && is_floating(result) ? Dtype::kComplex64
-                                                              : own;
-        }
-    }
-    return result;
+    const diopiDtype_t result = promotion.result();
+    // No tensor of these libraries is of complex32, which halves and complex numbers give.
+    return from_public(result == diopi_dtype_complex32 ? dtype_facts(result).compute : result);
 }
 
 }  // namespace diopigen::core

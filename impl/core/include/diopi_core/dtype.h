@@ -128,9 +128,6 @@ constexpr Dtype to_complex(Dtype dtype) {
     return dtype == Dtype::kFloat32 ? Dtype::kComplex64 : dtype == Dtype::kFloat64 ? Dtype::kComplex128 : dtype;
 }
 
-// The smallest dtype that holds both, as torch.promote_types.
-Dtype promote(Dtype left, Dtype right);
-
 using Complex64 = numeric::complex<float>;
 using Complex128 = numeric::complex<double>;
 

@@ -1,5 +1,4 @@
-// Type promotion by PyTorch's rules: tensors with dimensions decide before 0-d tensors, those before scalars; the lower
-// ones count only where their category (bool, integral, floating, complex) is higher.
+// Type promotion by PyTorch's rules (Promotion of diopigen/dtypes.h), of tensors and numbers.
 #ifndef DIOPI_CORE_PROMOTION_H_
 #define DIOPI_CORE_PROMOTION_H_
 
@@ -12,11 +11,12 @@ namespace diopigen::core {
 // An operand as promotion sees it; a null tensor does not count.
 struct Promoted {
     Promoted(const Tensor& tensor)  // NOLINT: implicit, so that operands can be listed
-        : dtype(tensor.is_null() ? Dtype::kUnsupported : tensor.dtype), level(tensor.rank > 0 ? 0 : 1) {}
+        : dtype(tensor.is_null() ? Dtype::kUnsupported : tensor.dtype),
+          level(tensor.rank > 0 ? Promotion::kDimensioned : Promotion::kZeroDimensional) {}
     Promoted(const Number& number);  // NOLINT
 
     Dtype dtype;
-    int level;
+    int level;  // a Promotion::Class
 };
 
 // The dtype that the operands are computed in, as torch.result_type.
