@@ -47,6 +47,7 @@ def cases(device: Device) -> Iterator[Case]:
                 theirs = partial(torch.nn.functional.linear, x, weight)
                 yield case(device, "diopiLinear", f"{dtype_name} {phase} {layer}", out, (x, weight, None), theirs)
     yield from plain(device, torch.float32, "f32")
+    yield from plain(device, torch.float64, "f64")
     yield from plain(device, torch.bfloat16, "bf16")
     x, weight, grad = torch.randn(128, 4096), torch.randn(4096, 4096), torch.randn(128, 4096)
     grads = (torch.empty_like(x), torch.empty_like(weight), torch.empty(4096))
@@ -83,6 +84,10 @@ def plain(device: Device, dtype: torch.dtype, label: str) -> Iterator[Case]:
     yield case(device, "diopiBmm", size, scores, (q, transposed), partial(torch.bmm, q, transposed, out=result))
     theirs = partial(torch.baddbmm, mask, q, transposed, beta=1.0, alpha=0.5, out=result)
     yield case(device, "diopiBaddbmm", size, scores, (mask, q, transposed, 1.0, 0.5), theirs)
+    for count, side in ((10000, 3), (2000, 4), (1000, 8)):
+        left, right, out = (torch.randn(count, side, side).to(dtype) for _ in range(3))
+        theirs = partial(torch.bmm, left, right, out=torch.empty_like(out))
+        yield case(device, "diopiBmm", f"{label} {count} of {side}x{side}", out, (left, right), theirs)
     wide = torch.randn(4, 32, 1024).to(dtype)
     product, result = torch.empty(4, 32, 768).to(dtype), torch.empty(4, 32, 768).to(dtype)
     theirs = partial(torch.matmul, wide, b, out=result)

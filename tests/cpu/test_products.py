@@ -1,4 +1,4 @@
-"""Matrix products large enough to be cut: among threads, into panels, along the inner dimension."""
+"""Matrix products that are cut (among threads, into panels, along the inner dimension), and very small ones."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ SHAPES = {
     "slices": (9, 20000, 33),
     "row": (1, 3000, 700),
     "column": (700, 900, 1),
+    "one": (1, 1, 1),
+    "rotations": (3, 3, 3),
+    "points": (100, 4, 4),
+    "few columns": (5, 16, 2),
+    "small": (7, 17, 5),
 }
 
 

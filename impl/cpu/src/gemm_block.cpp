@@ -5,6 +5,7 @@
 
 #include "diopi_core/clones.h"
 #include "diopi_core/gemm.h"
+#include "diopi_cpu/capability.h"
 #include "onednn.h"
 
 namespace diopigen::core {
@@ -14,31 +15,72 @@ using namespace cpu;
 namespace {
 
 constexpr int64_t kHeight = 6;       // rows of a tile of sums
-constexpr int64_t kWidthBytes = 64;  // its columns: one AVX-512 register, two of AVX2
+constexpr int64_t kWidthBytes = 64;  // its columns: one register of AVX-512, two of AVX2, four of others
 constexpr int64_t kDepth = 256;      // of a packed panel
 constexpr int64_t kPanel = 512;      // columns of a packed panel
 
 template <typename T>
 constexpr int64_t kWidth = kWidthBytes / static_cast<int64_t>(sizeof(T));
 
-// sums = the products of `depth` packed columns of `a` (kHeight each) and packed rows of `b` (one register each).
-#define DIOPI_CPU_TILE(T)                                                           \
-    DIOPI_CPU_CLONES void tile(int64_t depth, const T* a, const T* b, T* sums) {    \
-        typedef T Vector __attribute__((vector_size(kWidthBytes)));                 \
-        Vector rows[kHeight] = {};                                                  \
-        for (int64_t k = 0; k < depth; ++k) {                                       \
-            const Vector row = *reinterpret_cast<const Vector*>(b + k * kWidth<T>); \
-            for (int64_t i = 0; i < kHeight; ++i) {                                 \
-                rows[i] += a[k * kHeight + i] * row;                                \
-            }                                                                       \
-        }                                                                           \
-        for (int64_t i = 0; i < kHeight; ++i) {                                     \
-            *reinterpret_cast<Vector*>(sums + i * kWidth<T>) = rows[i];             \
-        }                                                                           \
+// sums = the products of `depth` packed columns of `a` (kHeight each) and packed rows of `b` (kWidthBytes each), in
+// vectors of the machine's width: the compiler takes wider ones apart through memory.
+template <typename T>
+using Tile = void (*)(int64_t depth, const T* a, const T* b, T* sums);
+
+#define DIOPI_CPU_TILE(T, NAME, LEVEL, BYTES)                                           \
+    LEVEL void NAME(int64_t depth, const T* a, const T* b, T* sums) {                   \
+        typedef T Vector __attribute__((vector_size(BYTES)));                           \
+        constexpr int64_t kParts = kWidthBytes / (BYTES);                               \
+        Vector rows[kHeight][kParts] = {};                                              \
+        for (int64_t k = 0; k < depth; ++k) {                                           \
+            const auto* const row = reinterpret_cast<const Vector*>(b + k * kWidth<T>); \
+            for (int64_t i = 0; i < kHeight; ++i) {                                     \
+                for (int64_t part = 0; part < kParts; ++part) {                         \
+                    rows[i][part] += a[k * kHeight + i] * row[part];                    \
+                }                                                                       \
+            }                                                                           \
+        }                                                                               \
+        for (int64_t i = 0; i < kHeight; ++i) {                                         \
+            for (int64_t part = 0; part < kParts; ++part) {                             \
+                reinterpret_cast<Vector*>(sums + i * kWidth<T>)[part] = rows[i][part];  \
+            }                                                                           \
+        }                                                                               \
     }
-DIOPI_CPU_TILE(float)
-DIOPI_CPU_TILE(double)
+#define DIOPI_CPU_TILES(NAME, LEVEL, BYTES)   \
+    DIOPI_CPU_TILE(float, NAME, LEVEL, BYTES) \
+    DIOPI_CPU_TILE(double, NAME, LEVEL, BYTES)
+#if !defined(DIOPI_CPU_LEVELS)
+DIOPI_CPU_CLONES void tile_of_build(int64_t depth, const float* a, const float* b, float* sums);
+DIOPI_CPU_CLONES void tile_of_build(int64_t depth, const double* a, const double* b, double* sums);
+#endif
+#if defined(__AVX512F__)
+DIOPI_CPU_TILES(tile_of_build, , 64)
+#elif defined(__AVX2__)
+DIOPI_CPU_TILES(tile_of_build, , 32)
+#else
+DIOPI_CPU_TILES(tile_of_build, , 16)
+#endif
+#if defined(DIOPI_CPU_LEVELS)
+DIOPI_CPU_TILES(tile_avx2, __attribute__((target("arch=x86-64-v3"))), 32)
+DIOPI_CPU_TILES(tile_avx512, __attribute__((target("arch=x86-64-v4"))), 64)
+#endif
+#undef DIOPI_CPU_TILES
 #undef DIOPI_CPU_TILE
+
+template <typename T>
+Tile<T> best_tile() {
+#if defined(DIOPI_CPU_LEVELS)
+    switch (capability()) {
+        case Capability::kAvx512:
+            return tile_avx512;
+        case Capability::kAvx2:
+            return tile_avx2;
+        default:
+            break;
+    }
+#endif
+    return tile_of_build;
+}
 
 template <typename T>
 T element(const Matrix<T>& matrix, int64_t i, int64_t j) {
@@ -80,6 +122,7 @@ void scale_rows(const ProductSize& size, T beta, T* c, int64_t stride) {
 
 template <typename T>
 void own_block(const ProductSize& size, T alpha, const Matrix<T>& a, const Matrix<T>& b, T beta, T* c, int64_t stride) {
+    static const Tile<T> tile = best_tile<T>();
     // Each thread keeps its room from call to call.
     thread_local Buffer room;
     if (room.data() == nullptr) {
@@ -112,13 +155,61 @@ void own_block(const ProductSize& size, T alpha, const Matrix<T>& a, const Matri
     }
 }
 
+// Up to so many multiplications a call of oneDNN takes longer than they do.
+constexpr int64_t kFew = 1 << 13;
+// Up to so many columns, and rows of the second matrix, packing takes longer as well.
+constexpr int64_t kFewColumns = 4;
+constexpr int64_t kShallow = 16;
+
+template <typename T, int64_t kColumns>
+void multiply_few(const ProductSize& size, T alpha, const Matrix<T>& a, const Matrix<T>& b, T beta, T* c,
+                  int64_t stride) {
+    T rows[kShallow][kColumns];
+    for (int64_t k = 0; k < size.inner; ++k) {
+        for (int64_t j = 0; j < kColumns; ++j) {
+            rows[k][j] = element(b, k, j);
+        }
+    }
+    const int64_t step = a.is_transposed ? a.stride : 1;
+    for (int64_t i = 0; i < size.rows; ++i) {
+        const T* const factors = a.data + (a.is_transposed ? i : i * a.stride);
+        T sums[kColumns] = {};
+        for (int64_t k = 0; k < size.inner; ++k) {
+            for (int64_t j = 0; j < kColumns; ++j) {
+                sums[j] += factors[k * step] * rows[k][j];
+            }
+        }
+        for (int64_t j = 0; j < kColumns; ++j) {
+            T& to = c[i * stride + j];
+            to = beta == 0 ? alpha * sums[j] : alpha * sums[j] + beta * to;
+        }
+    }
+}
+
+// Whether the product is small enough to be done here.
+template <typename T>
+bool is_done(const ProductSize& size, T alpha, const Matrix<T>& a, const Matrix<T>& b, T beta, T* c, int64_t stride) {
+    if (size.rows * size.inner * size.columns > kFew) {
+        return false;
+    }
+    if (size.inner <= kShallow && size.columns <= kFewColumns) {
+        constexpr decltype(&multiply_few<T, 1>) kByColumns[kFewColumns] = {multiply_few<T, 1>, multiply_few<T, 2>,
+                                                                           multiply_few<T, 3>, multiply_few<T, 4>};
+        kByColumns[size.columns - 1](size, alpha, a, b, beta, c, stride);
+    } else {
+        own_block(size, alpha, a, b, beta, c, stride);
+    }
+    return true;
+}
+
 }  // namespace
 
 template <>
 void gemm_block(const ProductSize& size, float alpha, const Matrix<float>& a, const Matrix<float>& b, float beta,
                 float* c, int64_t stride) {
     // oneDNN does not read the factors where alpha is 0, and NaN would be lost.
-    if (alpha == 0 || size.inner == 0 || !onednn::multiply(size, alpha, a, b, beta, c, stride)) {
+    if (!is_done(size, alpha, a, b, beta, c, stride) &&
+        (alpha == 0 || size.inner == 0 || !onednn::multiply(size, alpha, a, b, beta, c, stride))) {
         own_block(size, alpha, a, b, beta, c, stride);
     }
 }
@@ -126,7 +217,9 @@ void gemm_block(const ProductSize& size, float alpha, const Matrix<float>& a, co
 template <>
 void gemm_block(const ProductSize& size, double alpha, const Matrix<double>& a, const Matrix<double>& b, double beta,
                 double* c, int64_t stride) {
-    own_block(size, alpha, a, b, beta, c, stride);
+    if (!is_done(size, alpha, a, b, beta, c, stride)) {
+        own_block(size, alpha, a, b, beta, c, stride);
+    }
 }
 
 }  // namespace diopigen::core
