@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 import click
 
 from diopigen.diagnostics import Severity, Sink, Span, prevents_work
+from diopigen.spec.text_file import files_read_once
 
 if TYPE_CHECKING:
     from diopigen.api import Workspace
@@ -73,7 +74,6 @@ class Session:
     def _read(self, fresh: bool, published: CInterface | None) -> Loaded:
         """The interface, checked now unless it is known that this content of the files has no findings."""
         from diopigen import api
-        from diopigen.output import cache
 
         where = self.workspace()
         if fresh:
@@ -87,12 +87,10 @@ class Session:
             self._extend_with_drafts_counted(found)
             return True
 
-        self.cached("interface", folders, words, work)
-        if not loaded:
-            loaded.append(api.load(where, self.sink, check=False))
-            if self.interface_key != cache.key_of(folders, words):  # it was written to meanwhile
-                loaded.clear()
-                work()
+        with files_read_once():
+            self.cached("interface", folders, words, work)
+            if not loaded:
+                loaded.append(api.load(where, self.sink, check=False))
         return loaded[0]
 
     def load_some(self, ops: Sequence[str]) -> None:
@@ -179,17 +177,18 @@ class Session:
         it came without findings and no file changed meanwhile."""
         from diopigen.output import cache
 
-        try:
-            key = self.key(folders, words)
-        except OSError:
-            return work()  # says what is wrong
-        known: _Value | None = cache.read(kind, key)
-        if known is not None:
-            self._keys[kind] = key
-            return known
-        before = len(self.sink)
-        result = work()
-        if len(self.sink) == before and cache.key_of(folders, words) == key:
+        with files_read_once():
+            try:
+                key = self.key(folders, words)
+            except OSError:
+                return work()  # says what is wrong
+            known: _Value | None = cache.read(kind, key)
+            if known is not None:
+                self._keys[kind] = key
+                return known
+            before = self.sink.reported
+            result = work()
+        if self.sink.reported == before and cache.key_of(folders, words) == key:
             cache.write(kind, key, result)
             self._keys[kind] = key
         return result

@@ -122,8 +122,11 @@ class Sink:
     """Collects diagnostics; identical ones are kept once."""
 
     _found: dict[Diagnostic, None] = field(default_factory=dict)
+    reported: int = 0
+    """Count of findings that were added, those included that a project ignores: work without any may be cached."""
 
     def add(self, diagnostic: Diagnostic) -> None:
+        self.reported += 1
         self._found.setdefault(diagnostic)
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:

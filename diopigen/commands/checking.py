@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from diopigen.collection import no_collection
 from diopigen.console import PLAN, Session, project
+from diopigen.spec.text_file import files_read_once
 
 if TYPE_CHECKING:
     from diopigen.diagnostics import Diagnostic
@@ -32,15 +33,16 @@ def checked(session: Session, published: CInterface | None, *, each: bool) -> _C
     if cache.folder() is None:
         return _work(session, published, tables, each)[0]
     folders, words = _inputs(session, each)
-    try:
-        key = cache.key_of(folders, words)
-        plan_key = session.key((where.spec, where.templates), ())
-    except OSError:
-        return _work(session, published, tables, each)[0]  # reports what is wrong
-    known: _Checked | None = cache.read("check", key)
-    if known is not None:
-        return known
-    result, plan = _work(session, published, tables, each)
+    with files_read_once():
+        try:
+            key = cache.key_of(folders, words)
+            plan_key = session.key((where.spec, where.templates), ())
+        except OSError:
+            return _work(session, published, tables, each)[0]  # reports what is wrong
+        known: _Checked | None = cache.read("check", key)
+        if known is not None:
+            return known
+        result, plan = _work(session, published, tables, each)
     try:
         unchanged = _inputs(session, each) == (folders, words) and cache.key_of(folders, words) == key
     except OSError:
@@ -56,11 +58,13 @@ def checked(session: Session, published: CInterface | None, *, each: bool) -> _C
 
 def _inputs(session: Session, each: bool) -> tuple[list[Path], list[str]]:
     """The folders that `check` reads, and what else its findings follow from."""
+    from diopigen.completeness.sources import FORMS_FILE
+
     where, settings = session.workspace(), project()
     folders = [where.spec, where.templates, *(path for path in (where.root / "impl",) if path.is_dir())]
-    last = where.root / "generated" / "diopi.json"
+    read = (where.root / "generated" / "diopi.json", where.root / FORMS_FILE)
     words = [where.spec_name, str(each), str(session.strict), str(where.root.absolute()), sys.platform]
-    words.append(last.read_text(encoding="utf-8", errors="replace") if last.is_file() else "")
+    words += [path.read_text(encoding="utf-8", errors="replace") if path.is_file() else "" for path in read]
     words.append(repr(sorted(settings.severity.items(), key=str)) + settings.file if settings else "")
     return folders, words
 
@@ -74,7 +78,7 @@ def _work(session: Session, published: CInterface | None, tables: Parts, each: b
     interface = session.load(fresh=True, published=published).interface
     with no_collection():
         plan = api.check_targets(interface, where, session.sink)
-        plan = plan if len(session.sink) == 0 else None
+        plan = plan if session.sink.reported == 0 else None
         count = check_tables(interface, where.spec, where.spec_name, tables, session.sink)
     if not session.sink.has_errors:
         api.check_completeness(interface, where, published, session.sink, each=each)

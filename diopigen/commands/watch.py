@@ -7,6 +7,7 @@ import importlib
 import multiprocessing
 import os
 import runpy
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,13 +49,13 @@ def watch(
     if generates:
         commands.append(_command(config, "generate", selected))
     before: _State = {}
+    program = b""
     while True:
         # Taken before the run: what changes during it starts the next one.
         now = _state((where.spec, where.templates), settings)
         if now != before:
-            if not before:
-                _import_what_runs_need()
-            _run(commands, _changes(before, now) if before else ["the first run"])
+            program = program or _import_what_runs_need()
+            _run(program, commands, _changes(before, now) if before else ["the first run"])
             before = now
         time.sleep(interval)
 
@@ -62,7 +63,10 @@ def watch(
 def _selected(session: Session) -> list[str]:
     """The options as they were given here or in diopigen.yaml."""
     selected = ["--format", session.output_format, "--strict" if session.strict else "--no-strict"]
-    selected += ["--spec", session.spec] if session.spec is not None else []
+    where = session.workspace()
+    # Named, so that a run does not read another spec while this one is being moved.
+    spec = session.spec or (where.spec_name if where.has_own_spec else None)
+    selected += ["--spec", spec] if spec is not None else []
     return selected + (["--templates", session.templates] if session.templates is not None else [])
 
 
@@ -70,32 +74,58 @@ def _command(config: str | None, name: str, selected: Sequence[str]) -> list[str
     return [*(["--config", config] if config is not None else []), name, *selected]
 
 
-def _import_what_runs_need() -> None:
-    """Modules are imported once; each run starts with them."""
+def _import_what_runs_need() -> bytes:
+    """Imports the modules that each run starts with, and returns a digest of the program."""
     from diopigen import api
     from diopigen.check.rule import families
+    from diopigen.output import cache
 
     api.targets()
     list(families())
     for name in ("diopigen.completeness.operators", "diopigen.conformance.cases.tables", "diopigen.output.apply"):
         importlib.import_module(name)
+    try:
+        return cache.forget_program()
+    except OSError:
+        return b"unknown"
 
 
-def _run(commands: Sequence[Sequence[str]], changed: Sequence[str]) -> None:
+def _run(program: bytes, commands: Sequence[Sequence[str]], changed: Sequence[str]) -> None:
     """One block: what changed, then each command until one ends with another code than 0."""
+    call = _forked if _is_as_imported(program) else _started
     click.echo(f"== {time.strftime('%H:%M:%S')} {', '.join(changed)}")
     code = 0
     for command in commands:
         sys.stdout.flush()
-        # A process of its own for each run: what a run loads and caches in memory is of the files that it read.
-        process = multiprocessing.get_context("fork").Process(target=_called, args=(command,))
-        process.start()
-        process.join()
-        code = process.exitcode or 0
+        code = call(command)
         if code:
             break
     click.echo(f"-- exit code {code}")
     sys.stdout.flush()
+
+
+def _is_as_imported(program: bytes) -> bool:
+    from diopigen.output import cache
+
+    try:
+        return cache.forget_program() == program
+    except OSError:
+        return False
+
+
+def _forked(command: Sequence[str]) -> int:
+    """Exit code of a command in a copy of this process: what a run loads and caches in memory is of its files alone."""
+    process = multiprocessing.get_context("fork").Process(target=_called, args=(command,))
+    process.start()
+    process.join()
+    return process.exitcode or 0
+
+
+def _started(command: Sequence[str]) -> int:
+    """As `_forked`, in a new process: diopigen itself has changed, or a file of the spec that is part of it."""
+    return subprocess.run(
+        [sys.executable, "-m", "diopigen", *command], stderr=subprocess.STDOUT, check=False
+    ).returncode
 
 
 def _called(command: Sequence[str]) -> None:

@@ -94,9 +94,9 @@ class _State:
             value, files = cast("tuple[_Value, Sequence[str]]", known)
             self.files += files
             return value
-        before, first = len(self.sink), len(self.files)
+        before, first = self.sink.reported, len(self.files)
         value = work()
-        if len(self.sink) == before and key_of_files(self.root, relatives, self.display) == key:
+        if self.sink.reported == before and key_of_files(self.root, relatives, self.display) == key:
             self.parts.put(key, (value, self.files[first:]))
         return value
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from diopigen.diagnostics import Sink, Span
 from diopigen.ir.aten import parse_schema
 from diopigen.ir.aten_model import Aten, HandwrittenKernel, LeftOut, StructuredGroup, release_number
 from diopigen.ir.lower import flag_of, items_of, mappings_of, text_of
+from diopigen.spec.folder import yaml_files
 from diopigen.spec.nodes import MappingNode, ScalarNode
 
 Read = Callable[[str, str], MappingNode | None]
@@ -53,10 +54,9 @@ def load_aten(root: Path, read: Read, sink: Sink) -> Aten:
     )
 
 
-def names_of_snapshots(root: Path) -> Iterator[str]:
+def names_of_snapshots(root: Path) -> list[str]:
     """The files of overloads, relative to the spec."""
-    for path in sorted((root / "aten").glob("*.yaml")):
-        yield path.relative_to(root).as_posix()
+    return yaml_files(root, "aten")
 
 
 def _is_schema(text: str, span: Span, sink: Sink) -> bool:

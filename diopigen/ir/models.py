@@ -12,6 +12,7 @@ from pathlib import Path
 from diopigen.diagnostics import Sink, Span
 from diopigen.ir.lower import mappings_of, text_of
 from diopigen.ir.model import Case
+from diopigen.spec.folder import yaml_files
 from diopigen.spec.grammar import FILES
 from diopigen.spec.nodes import MappingNode, Node, ScalarNode
 from diopigen.spec.schema import validate
@@ -86,7 +87,7 @@ def load_models(root: Path, sink: Sink, display: str) -> tuple[Model, ...]:
 
 def names_of_models(root: Path) -> list[str]:
     """The tables of a spec, relative to its folder, by name."""
-    return [f"models/{path.name}" for path in sorted((root / "models").glob("*.yaml"))]
+    return yaml_files(root, "models")
 
 
 def load_model(root: Path, relative: str, sink: Sink, display: str) -> Model | None:

@@ -26,13 +26,17 @@ from pathlib import Path
 from typing import Any
 
 from diopigen.collection import no_collection
+from diopigen.package import package_data
 from diopigen.spec.folder import entries_below
+from diopigen.spec.text_file import read_regular
 
 MAX_ENTRIES = 8
 """Entries of one kind that stay; the oldest go first."""
 _DIGEST = 32
 _LIBRARIES = ("pyyaml", "jinja2")
 _PACKAGE = Path(__file__).resolve().parents[1]
+_PROGRAM_DATA = ("formulas.yaml", "types.yaml")
+"""Files of the spec that travels along which the program reads for itself, whatever spec it works on."""
 
 
 def key_of(folders: Iterable[Path], words: Iterable[str] = ()) -> str:
@@ -61,7 +65,15 @@ def _digest_of_program(package: Path) -> bytes:
     versions = repr((sys.version, *(version(library) for library in _LIBRARIES)))
     digest = hashlib.blake2b(versions.encode(), digest_size=_DIGEST)
     _add(digest, package)
+    for name in _PROGRAM_DATA:
+        digest.update(read_regular(package_data("specs") / name))
     return digest.digest()
+
+
+def forget_program() -> bytes:
+    """The digest of the program as its files are now; that of what was imported is forgotten."""
+    _digest_of_program.cache_clear()
+    return _digest_of_program(_PACKAGE)
 
 
 def _add(digest: hashlib.blake2b, folder: Path) -> None:
@@ -69,9 +81,10 @@ def _add(digest: hashlib.blake2b, folder: Path) -> None:
     for found in entries_below(folder):
         name = found.name
         if not found.regular:  # never opened: what it holds is not ours to wait for
-            digest.update(f"{len(name)} {name} - ".encode(errors="surrogateescape"))
+            kind = "folder" if found.path.is_dir() else "other"
+            digest.update(f"{len(name)} {name} {kind} ".encode(errors="surrogateescape"))
             continue
-        content = found.path.read_bytes()
+        content = read_regular(found.path)
         digest.update(f"{len(name)} {name} {len(content)} ".encode(errors="surrogateescape"))
         digest.update(content)
 
@@ -100,7 +113,7 @@ def read(kind: str, key: str) -> Any:
         return None
     try:
         path = folder_of_cache / f"{kind}-{key}"
-        data = path.read_bytes()
+        data = read_regular(path)
         content = memoryview(data)[_DIGEST:]
         if hashlib.blake2b(content, digest_size=_DIGEST).digest() != data[:_DIGEST]:
             return None

@@ -24,7 +24,9 @@ class WeightedSink(Sink):
 
     def add(self, diagnostic: Diagnostic) -> None:
         weighted = self._weighted(diagnostic)
-        if weighted is not None:
+        if weighted is None:
+            self.reported += 1
+        else:
             super().add(weighted)
 
     def _weighted(self, diagnostic: Diagnostic) -> Diagnostic | None:

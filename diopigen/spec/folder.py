@@ -29,6 +29,16 @@ def entries_below(root: Path) -> list[Found]:
     return sorted(_walk(root), key=lambda found: found.name)
 
 
+def yaml_files(root: Path, folder: str) -> list[str]:
+    """The names of the YAML files in a folder of `root`, of those entries that are below it. What cannot be listed has
+    none."""
+    try:
+        names = [found.name for found in entries_below(root)]
+    except OSError:
+        return []
+    return [name for name in names if name.endswith(".yaml") and name.rpartition("/")[0] == folder]
+
+
 def _walk(root: Path) -> Iterator[Found]:
     # Links back to the root or above it would bring in what does not belong to it.
     entered = {_identity(folder) for folder in Path(os.path.realpath(root)).parents}

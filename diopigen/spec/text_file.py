@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from diopigen.diagnostics import Span, failure
@@ -37,14 +39,39 @@ _PROBLEMS = {
 }
 
 
+_contents: dict[str, bytes] | None = None
+"""Bytes of the files that were read, by path, while `files_read_once` lasts."""
+
+
+@contextmanager
+def files_read_once() -> Iterator[None]:
+    """Each file is read once: a digest and the work that is stored under it see the same bytes, whatever is written
+    meanwhile."""
+    global _contents
+    if _contents is not None:
+        yield
+        return
+    _contents = {}
+    try:
+        yield
+    finally:
+        _contents = None
+
+
 def read_regular(path: Path, size: int = -1) -> bytes:
     """The bytes of a regular file, at most `size`. A pipe, which would wait for a writer, is not opened: that and
     whatever else cannot be read raises `OSError` (or `ValueError`, for a path that no file can have)."""
+    known = _contents.get(str(path)) if _contents is not None else None
+    if known is not None:
+        return known if size < 0 else known[:size]
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise OSError(errno.EINVAL, "is not a regular file")
     with path.open("rb") as stream:
-        return stream.read(size)
+        if _contents is None:
+            return stream.read(size)
+        content = _contents[str(path)] = stream.read()
+    return content if size < 0 else content[:size]
 
 
 def unreadable(error: OSError | ValueError) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import small_spec
 from click.testing import CliRunner, Result
 
+from diopigen import api
 from diopigen.cli import cli
 from diopigen.commands import checking
+from diopigen.completeness.sources import FORMS_FILE
 
 OPERATOR = small_spec.OPERATOR.replace("    kernel: 2 * input\n", "")
 """An operator whose results no oracle knows."""
@@ -78,3 +81,46 @@ def test_severities_of_the_project_count(check: Check, tmp_path: Path) -> None:
     (tmp_path / "diopigen.yaml").write_text("severity:\n  missing-kernel: error\n")
     strict, worked = check()
     assert worked and lenient.exit_code == 0 and strict.exit_code == 1
+
+
+def test_forms_of_the_planner_count(check: Check, tmp_path: Path) -> None:
+    forms = tmp_path / FORMS_FILE
+    for text in ("one", "two"):
+        forms.parent.mkdir(parents=True, exist_ok=True)
+        forms.write_text(f"# {text}\n")
+        assert check()[1] and not check()[1]
+
+
+def test_ignored_findings_are_not_forgotten(check: Check, tmp_path: Path) -> None:
+    """A finding that a project ignores is one for another project: what comes of the work is not stored."""
+    ops = tmp_path / "specs/ops/example.yaml"
+    ops.write_text(ops.read_text().replace("    doc: An operator.\n", "    doc: An operator.\n    draft: true\n"))
+    settings = tmp_path / "diopigen.yaml"
+    settings.write_text("severity:\n  draft-done: ignore\n")
+    out = ["--out", str(tmp_path / "out"), "--target", "json", "--strict"]
+    assert CliRunner().invoke(cli, ["generate", *out]).exit_code == 0
+    settings.unlink()
+    found = CliRunner().invoke(cli, ["generate", *out])
+    assert found.exit_code == 1 and "draft-done" in found.output
+
+
+def test_a_file_that_is_another_one_for_a_moment(check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read once: the digest of what was checked is that of what was read."""
+    ops = tmp_path / "specs/ops/example.yaml"
+    good = ops.read_text()
+    bad = good.replace("same(input), shape", "same(inputs), shape")
+    load = api.load
+
+    def load_meanwhile(*arguments: Any, **options: Any) -> Any:
+        ops.write_text(good)
+        try:
+            return load(*arguments, **options)
+        finally:
+            ops.write_text(bad)
+
+    ops.write_text(bad)
+    with monkeypatch.context() as patch:
+        patch.setattr(api, "load", load_meanwhile)
+        check()
+    result, worked = check()
+    assert worked and result.exit_code == 1 and "inputs" in result.output

@@ -127,6 +127,31 @@ def test_the_key_follows_the_sources_of_diopigen(tmp_path: Path, monkeypatch: py
     assert keys[0] == keys[1] != keys[2]
 
 
+def test_the_key_follows_the_files_that_the_program_reads_for_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = []
+    for name, text in (("one", "a"), ("two", "b")):
+        (tmp_path / name).mkdir()
+        for file in cache._PROGRAM_DATA:
+            (tmp_path / name / file).write_text(text)
+        monkeypatch.setattr(cache, "package_data", lambda _, name=name: tmp_path / name)
+        cache._digest_of_program.cache_clear()
+        keys.append(cache.key_of([]))
+    cache._digest_of_program.cache_clear()
+    assert keys[0] != keys[1]
+
+
+def test_a_folder_is_not_a_link_to_nothing(tmp_path: Path) -> None:
+    entry = tmp_path / "folder/entry"
+    entry.parent.mkdir()
+    entry.symlink_to("nothing")
+    before = cache.key_of([entry.parent])
+    entry.unlink()
+    entry.mkdir()
+    assert cache.key_of([entry.parent]) != before
+
+
 @pytest.mark.parametrize("targets", first([["headers", "cpu"], []]), ids=["some", "all"])
 def test_an_interface_out_of_the_cache_gives_the_same_files(targets: list[str]) -> None:
     where = api.Workspace(ROOT / "specs", ROOT / "templates", "specs")

@@ -167,6 +167,16 @@ def test_only_calls_of_a_changed_operator_are_checked_again(resolved: Callable[[
     assert resolved() == both
 
 
+@pytest.mark.parametrize("line_break", ["\r", "\r\n", "\x85", "\u2028"])
+def test_lines_are_counted_as_by_yaml(line_break: str, resolved: Callable[[], list[str]], spec: Path) -> None:
+    operators = spec / "ops/example.yaml"
+    text = f"#{line_break}" * 12 + "# comment\n" + operators.read_text()
+    operators.write_text(text, newline="")
+    assert (resolved(), resolved()) == (["diopiExample", "diopiOther"], [])
+    operators.write_text(text.replace("dtype: [floating]", "dtype: [integral]", 1), newline="")
+    assert resolved() == ["diopiExample", "model-dtype"]
+
+
 def test_a_finding_is_found_again(resolved: Callable[[], list[str]], spec: Path) -> None:
     operators = spec / "ops/example.yaml"
     text = operators.read_text()

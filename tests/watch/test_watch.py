@@ -14,6 +14,8 @@ from typing import IO
 import pytest
 import small_spec
 
+from diopigen.commands import watch as watch_command
+
 WAIT = 120
 
 
@@ -72,6 +74,19 @@ def test_a_block_for_each_change_until_it_is_interrupted(folder: Path, watch: Wa
     (folder / "diopigen.yaml").write_text("strict: true\n")
     assert watch.block() == f"== diopigen.yaml is new\n{CLEAN}"
     assert watch.interrupt() == 130
+
+
+def test_a_run_of_changed_sources_is_a_new_process(capfd: pytest.CaptureFixture[str]) -> None:
+    """Modules of this process would be older than the files."""
+    watch_command._run(b"another digest", [["explain", "no-such-rule"]], ["a file"])
+    assert "-- exit code 2" in capfd.readouterr().out
+
+
+def test_the_spec_stays_the_one_of_the_beginning(folder: Path, watch: Watcher) -> None:
+    watch.block()
+    (folder / "specs").rename(folder / "away")
+    block = watch.block()
+    assert "error[spec-missing]" in block and block.endswith("-- exit code 2\n")
 
 
 @pytest.mark.slow

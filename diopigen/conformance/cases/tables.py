@@ -4,6 +4,7 @@ the operator's entry."""
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
@@ -14,6 +15,10 @@ from diopigen.ir.load import CANONICAL
 from diopigen.ir.model import Interface
 from diopigen.ir.models import load_model, names_of_models
 from diopigen.ir.parts import Parts, key_of_files
+from diopigen.spec.text_file import read_regular
+
+_LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""As YAML counts lines."""
 
 
 def check_tables(interface: Interface, root: Path, display: str, parts: Parts, sink: Sink) -> int:
@@ -33,9 +38,9 @@ def check_tables(interface: Interface, root: Path, display: str, parts: Parts, s
         functions = tuple(model.functions())
         keys = _keys(key, functions, entries)
         stale = {function for function in functions if not parts.get(keys[function])}
-        before = len(sink)
+        before = sink.reported
         check_model(reader, model, sink, stale)
-        if key and len(sink) == before:
+        if key and sink.reported == before:
             parts.put(key, functions)
             for function in stale:
                 parts.put(keys[function], True)
@@ -59,14 +64,15 @@ def _digests_of_entries(interface: Interface, root: Path) -> Mapping[str, str]:
     found = {}
     for file, operators in by_file.items():
         try:
-            lines = (root / file.removeprefix(f"{CANONICAL}/")).read_bytes().split(b"\n")
-        except OSError:
+            text = read_regular(root / file.removeprefix(f"{CANONICAL}/")).decode("utf-8-sig", errors="replace")
+        except (OSError, ValueError):
             continue
+        lines = _LINE_BREAK.split(text)
         ordered = sorted(operators, key=first.__getitem__)
         # The first line of the next entry is included: two entries may be on one line.
         ends = [*(first[operator] for operator in ordered[1:]), len(lines)]
         for operator, end in zip(ordered, ends, strict=True):
-            text = b"\n".join(lines[first[operator] - 1 : end])
-            digest = hashlib.blake2b(text, digest_size=16).hexdigest()
+            entry = "\n".join(lines[first[operator] - 1 : end])
+            digest = hashlib.blake2b(entry.encode(), digest_size=16).hexdigest()
             found.update(dict.fromkeys(operators[operator], digest))
     return found

@@ -230,11 +230,13 @@ def emit(interface: Interface, templates: Path) -> Plan:
 def elementwise_files(interface: Interface, templates: Path, form: Form) -> tuple[PlannedFile, ...]:
     """`<target>/<family>`. Raises `Failure` where a kernel cannot be printed."""
     template = f"{form.target}/elementwise{form.suffix}.j2"
-    families: dict[str, list[tuple[Group, LoopText]]] = {}
+    families: dict[str, list[tuple[Group, LoopText, list[str]]]] = {}
     problems: list[Diagnostic] = []
     for group in groups(interface):
         try:
-            families.setdefault(group.functions[0].family, []).append((group, loop_text(group, form)))
+            loop = loop_text(group, form)
+            kernels = [kernel_text(group, loop, function, form) for function in group.functions]
+            families.setdefault(group.functions[0].family, []).append((group, loop, kernels))
         except UnsupportedExpressionError as error:
             problems.append(
                 Diagnostic(
@@ -249,9 +251,9 @@ def elementwise_files(interface: Interface, templates: Path, form: Form) -> tupl
         raise Failure(*problems)
     files = []
     for family, found in families.items():
-        functions = [function for group, _ in found for function in group.functions]
+        functions = [function for group, _, _ in found for function in group.functions]
         sources = spec_files(interface, functions)
-        library = ["dense.h"] if any(loop.copied for _, loop in found) else []
+        library = ["dense.h"] if any(loop.copied for _, loop, _ in found) else []
         includes = [form.header, *(f"diopi_core/{name}" for name in library)]
         is_main = form.suffix == ".cpp"  # the file is named as the header
         values = {
@@ -259,8 +261,8 @@ def elementwise_files(interface: Interface, templates: Path, form: Form) -> tupl
             "main": [f"{family}.h"] if is_main else [],
             "includes": sorted(includes if is_main else [*includes, f"{family}.h"]),
             "sources": sorted(sources),
-            "loops": [loop for _, loop in found if not loop.copied],
-            "kernels": [kernel_text(group, loop, f, form) for group, loop in found for f in group.functions],
+            "loops": [loop for _, loop, _ in found if not loop.copied],
+            "kernels": [kernel for _, _, kernels in found for kernel in kernels],
         }
         content = render(templates, template, values)
         inputs = (*sorted(sources), "specs/types.yaml", f"templates/{template}")

@@ -30,7 +30,8 @@ def entries(interface: Interface) -> Mapping[str, tuple[RelaxOperator, ...]]:
             arguments = {param.name: f"x{k}" for k, param in enumerate(_tensors_in(function))}
             found.setdefault(operator, []).append(RelaxOperator(operator, function.name, arguments))
     for entry in interface.relax.operators:
-        found.setdefault(entry.relax, []).append(entry)
+        if interface.function(entry.function) is not None:  # of a draft nothing is generated
+            found.setdefault(entry.relax, []).append(entry)
     return {operator: tuple(found[operator]) for operator in sorted(found)}
 
 
