@@ -88,6 +88,7 @@ class Session:
             return True
 
         with files_read_once():
+            self._digests.pop(folders, None)  # the one of the bytes that are read now
             self.cached("interface", folders, words, work)
             if not loaded:
                 loaded.append(api.load(where, self.sink, check=False))
@@ -188,9 +189,10 @@ class Session:
                 return known
             before = self.sink.reported
             result = work()
-        if self.sink.reported == before and cache.key_of(folders, words) == key:
-            cache.write(kind, key, result)
-            self._keys[kind] = key
+        with contextlib.suppress(OSError):  # what is gone has changed
+            if self.sink.reported == before and cache.key_of(folders, words) == key:
+                cache.write(kind, key, result)
+                self._keys[kind] = key
         return result
 
     def key(self, folders: Sequence[Path], words: Sequence[str]) -> str:

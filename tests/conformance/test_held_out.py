@@ -95,9 +95,10 @@ def test_the_summary_names_the_seed_and_the_failure_its_smallest_call(
     command = [sys.executable, "-m", "diopigen", "conformance", "run", "--lib", str(library), "--runtime", str(runtime)]
     done = subprocess.run([*command, "--ops", "Relu", "--held-out", "4"], capture_output=True, text=True)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "the smallest call that fails:" in done.stdout
     assert "; seed " in done.stdout.splitlines()[-1]
     again = subprocess.run(
         [*command, "--ops", "Relu", "--held-out", "4", "--seed", "5"], capture_output=True, text=True
     )
+    # Of another seed the first failure may be as small as calls get.
+    assert "the smallest call that fails:" in again.stdout
     assert again.stdout.splitlines()[-1].endswith("; seed 5")
