@@ -20,8 +20,8 @@ class ByHeads {
         own_.key_rows = own_.query_rows = {problem.size, 0};
         for (Sequence& sequence : own_.sequences) {
             sequence.query_start = sequence.key_start = 0;
-            queries_ = std::max(queries_, sequence.queries);
-            keys_ = std::max(keys_, sequence.keys);
+            longest_queries_ = std::max(longest_queries_, sequence.queries);
+            longest_keys_ = std::max(longest_keys_, sequence.keys);
         }
     }
 
@@ -33,8 +33,8 @@ class ByHeads {
     }
 
     const Problem& problem() const { return own_; }
-    int64_t elements_of_queries() const { return queries_ * own_.size; }
-    int64_t elements_of_keys() const { return keys_ * own_.size; }
+    int64_t elements_of_queries() const { return longest_queries_ * own_.size; }
+    int64_t elements_of_keys() const { return longest_keys_ * own_.size; }
 
     // Calls `body(s, kv_head, rows)` for the key heads of all sequences, with room for `count` elements.
     template <typename Body>
@@ -56,38 +56,40 @@ class ByHeads {
         });
     }
 
-    void widen_queries(const Tensor& tensor, int64_t s, int64_t head, float* rows) const {
-        visit(tensor, problem_.query_head(sequence(s), head), problem_.query_rows.row, sequence(s).queries,
-              [&](char* half, int64_t at) { convert(tensor.dtype, half, Dtype::kFloat32, rows + at, own_.size); });
+    // The rows of one head in a tensor of halves, from an element on.
+    struct Rows {
+        int64_t start;
+        int64_t stride;
+        int64_t count;
+    };
+    Rows queries(int64_t s, int64_t head) const {
+        return {problem_.query_head(sequence(s), head), problem_.query_rows.row, sequence(s).queries};
     }
-    void widen_keys(const Tensor& tensor, int64_t s, int64_t kv_head, float* rows) const {
-        visit(tensor, problem_.key_head(sequence(s), kv_head), problem_.key_rows.row, sequence(s).keys,
-              [&](char* half, int64_t at) { convert(tensor.dtype, half, Dtype::kFloat32, rows + at, own_.size); });
+    Rows keys(int64_t s, int64_t kv_head) const {
+        return {problem_.key_head(sequence(s), kv_head), problem_.key_rows.row, sequence(s).keys};
     }
-    void narrow_queries(const float* rows, const Tensor& tensor, int64_t s, int64_t head) const {
-        visit(tensor, problem_.query_head(sequence(s), head), problem_.query_rows.row, sequence(s).queries,
-              [&](char* half, int64_t at) { convert(Dtype::kFloat32, rows + at, tensor.dtype, half, own_.size); });
+    void widen(const Tensor& tensor, const Rows& rows, float* to) const {
+        for (int64_t i = 0; i < rows.count; ++i) {
+            convert(tensor.dtype, row(tensor, rows, i), Dtype::kFloat32, to + i * own_.size, own_.size);
+        }
     }
-    void narrow_keys(const float* rows, const Tensor& tensor, int64_t s, int64_t kv_head) const {
-        visit(tensor, problem_.key_head(sequence(s), kv_head), problem_.key_rows.row, sequence(s).keys,
-              [&](char* half, int64_t at) { convert(Dtype::kFloat32, rows + at, tensor.dtype, half, own_.size); });
+    void narrow(const float* from, const Tensor& tensor, const Rows& rows) const {
+        for (int64_t i = 0; i < rows.count; ++i) {
+            convert(Dtype::kFloat32, from + i * own_.size, tensor.dtype, row(tensor, rows, i), own_.size);
+        }
     }
 
   private:
     const Sequence& sequence(int64_t s) const { return problem_.sequences[static_cast<size_t>(s)]; }
 
-    template <typename Move>
-    void visit(const Tensor& tensor, int64_t start, int64_t stride, int64_t count, const Move& move) const {
-        auto* const bytes = static_cast<char*>(tensor.data);
-        for (int64_t i = 0; i < count; ++i) {
-            move(bytes + (start + i * stride) * size_of(tensor.dtype), i * own_.size);
-        }
+    static char* row(const Tensor& tensor, const Rows& rows, int64_t i) {
+        return static_cast<char*>(tensor.data) + (rows.start + i * rows.stride) * size_of(tensor.dtype);
     }
 
     const Problem& problem_;
     Problem own_;
-    int64_t queries_ = 0;
-    int64_t keys_ = 0;
+    int64_t longest_queries_ = 0;
+    int64_t longest_keys_ = 0;
 };
 
 // `forward` of tensors; see there.
@@ -115,16 +117,17 @@ void forward_of(const Problem& problem, const Scoring& scoring, const Operands& 
         float* const out = q + of_queries;
         float* const k = out + of_queries;
         float* const v = k + of_keys;
-        by_heads.widen_keys(operands.k, s, kv_head, k);
-        by_heads.widen_keys(operands.v, s, kv_head, v);
+        const ByHeads::Rows keys = by_heads.keys(s, kv_head);
+        by_heads.widen(operands.k, keys, k);
+        by_heads.widen(operands.v, keys, v);
         for (int64_t head = kv_head * own.group(); head < (kv_head + 1) * own.group(); ++head) {
-            by_heads.widen_queries(operands.q, s, head, q);
-            const int64_t count = own.sequences[static_cast<size_t>(s)].queries;
-            for (int64_t first = 0; first < count; first += kTileQueries) {
-                forward_block(QueryBlock(own, scoring, {s, head, first}, std::min(kTileQueries, count - first)), q, k,
-                              v, out, record);
+            const ByHeads::Rows queries = by_heads.queries(s, head);
+            by_heads.widen(operands.q, queries, q);
+            for (int64_t first = 0; first < queries.count; first += kTileQueries) {
+                const int64_t count = std::min(kTileQueries, queries.count - first);
+                forward_block(QueryBlock(own, scoring, {s, head, first}, count), q, k, v, out, record);
             }
-            by_heads.narrow_queries(out, out_tensor, s, head);
+            by_heads.narrow(out, out_tensor, queries);
         }
     });
 }
@@ -166,20 +169,22 @@ void backward_of(const Problem& problem, const Scoring& scoring, const Operands&
         float* const v = k + of_keys;
         float* const grad_k = v + of_keys;
         float* const grad_v = grad_k + of_keys;
-        by_heads.widen_keys(operands.k, s, kv_head, k);
-        by_heads.widen_keys(operands.v, s, kv_head, v);
+        const ByHeads::Rows keys = by_heads.keys(s, kv_head);
+        by_heads.widen(operands.k, keys, k);
+        by_heads.widen(operands.v, keys, v);
         std::fill_n(grad_k, 2 * of_keys, 0.0f);
         for (int64_t head = kv_head * own.group(); head < (kv_head + 1) * own.group(); ++head) {
-            by_heads.widen_queries(operands.q, s, head, q);
-            by_heads.widen_queries(tensors.out, s, head, out);
-            by_heads.widen_queries(tensors.grad_out, s, head, grad_out);
+            const ByHeads::Rows queries = by_heads.queries(s, head);
+            by_heads.widen(operands.q, queries, q);
+            by_heads.widen(tensors.out, queries, out);
+            by_heads.widen(tensors.grad_out, queries, grad_out);
             std::fill_n(grad_q, of_queries, 0.0f);
             backward_head(own, scoring, s, head, q, k, v, out, grad_out, normal,
                           Gradients<float>{grad_q, grad_k, grad_v});
-            by_heads.narrow_queries(grad_q, tensors.q, s, head);
+            by_heads.narrow(grad_q, tensors.q, queries);
         }
-        by_heads.narrow_keys(grad_k, tensors.k, s, kv_head);
-        by_heads.narrow_keys(grad_v, tensors.v, s, kv_head);
+        by_heads.narrow(grad_k, tensors.k, keys);
+        by_heads.narrow(grad_v, tensors.v, keys);
     });
 }
 
