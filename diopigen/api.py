@@ -152,21 +152,19 @@ def _check_reserved(interface: Interface, sink: Sink) -> None:
 def check_targets(interface: Interface, where: Workspace, sink: Sink) -> Plan | None:
     """Reports what keeps a target from being generated: an expression that has no C++, glue for an operator that is
     gone, a parameter called like a variable of generated code (`RESERVED` of a module). Each emitter knows its own
-    rules, so that all of them are run. Returns the files of all targets, or None where one cannot be generated."""
+    rules, so that all of them are run. Returns the files of those that can be generated, or None where they collide."""
     _check_reserved(interface, sink)
-    plans, complete = [], True
+    plans = []
     for emit in targets().values():
         try:
             plans.append(emit(interface, where.templates))
         except Failure as fault:
             sink.extend(fault.diagnostics)
-            complete = False
     try:
-        merged = merge_plans(plans, sink)
+        return merge_plans(plans, sink)
     except Failure as fault:
         sink.extend(fault.diagnostics)
         return None
-    return merged if complete else None
 
 
 def plan(interface: Interface, where: Workspace, sink: Sink, selected: Iterable[str] = ()) -> Plan:

@@ -64,7 +64,6 @@ class Session:
     def load(self, *, fresh: bool = False, published: CInterface | None = None) -> Loaded:
         """The checked interface, read once; findings end the command with 1. Unless `fresh`, an interface without
         findings comes from the cache. `published` is what the interface was when it was generated last."""
-
         if self._loaded is None:
             self._loaded = self._read(fresh, published)
             if self.sink.has_errors or (self.strict and self.sink.count(Severity.WARNING)):

@@ -78,21 +78,27 @@ def _import_what_runs_need() -> bytes:
     """Imports the modules that each run starts with, and returns a digest of the program."""
     from diopigen import api
     from diopigen.check.rule import families
-    from diopigen.output import cache
 
     api.targets()
     list(families())
     for name in ("diopigen.completeness.operators", "diopigen.conformance.cases.tables", "diopigen.output.apply"):
         importlib.import_module(name)
+    return _program()
+
+
+def _program() -> bytes:
+    """A digest of diopigen as its files are; empty where they cannot be read."""
+    from diopigen.output import cache
+
     try:
         return cache.forget_program()
     except OSError:
-        return b"unknown"
+        return b""
 
 
 def _run(program: bytes, commands: Sequence[Sequence[str]], changed: Sequence[str]) -> None:
     """One block: what changed, then each command until one ends with another code than 0."""
-    call = _forked if _is_as_imported(program) else _started
+    call = _forked if program and program == _program() else _started
     click.echo(f"== {time.strftime('%H:%M:%S')} {', '.join(changed)}")
     code = 0
     for command in commands:
@@ -102,15 +108,6 @@ def _run(program: bytes, commands: Sequence[Sequence[str]], changed: Sequence[st
             break
     click.echo(f"-- exit code {code}")
     sys.stdout.flush()
-
-
-def _is_as_imported(program: bytes) -> bool:
-    from diopigen.output import cache
-
-    try:
-        return cache.forget_program() == program
-    except OSError:
-        return False
 
 
 def _forked(command: Sequence[str]) -> int:

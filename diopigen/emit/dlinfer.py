@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from textwrap import wrap
 
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.templates import render
 from diopigen.emit.torch.binding import BindingError
 from diopigen.emit.torch.custom import custom_operator, operator_name
+from diopigen.emit.wrapping import wrapped
 from diopigen.ir.dlinfer_model import DlinferOperator
 from diopigen.ir.model import Function, Interface
 
@@ -69,4 +69,4 @@ def _head(entry: DlinferOperator) -> list[str]:
     line = f"def {entry.name}({', '.join(entry.parameters)}):"
     if len(line) <= _COLUMNS:
         return [line]
-    return [f"def {entry.name}(", *(f"    {text}" for text in wrap(", ".join(entry.parameters), _COLUMNS)), "):"]
+    return [f"def {entry.name}(", *(f"    {text}" for text in wrapped(", ".join(entry.parameters), _COLUMNS)), "):"]

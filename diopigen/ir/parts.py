@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
-from diopigen.spec.text_file import read_regular
+from diopigen.spec.text_file import read_once
 
 
 class Parts(Protocol):
@@ -24,7 +24,7 @@ def key_of_files(root: Path, relatives: Iterable[str], word: str) -> str | None:
     digest = hashlib.blake2b(word.encode(errors="surrogateescape"), digest_size=32)
     try:
         for relative in ("types.yaml", *relatives):
-            content = read_regular(root / relative)
+            content = read_once(root / relative)
             digest.update(f" {relative} {len(content)} ".encode(errors="surrogateescape"))
             digest.update(content)
     except (OSError, ValueError):

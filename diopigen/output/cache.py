@@ -28,7 +28,7 @@ from typing import Any
 from diopigen.collection import no_collection
 from diopigen.package import package_data
 from diopigen.spec.folder import entries_below
-from diopigen.spec.text_file import read_regular
+from diopigen.spec.text_file import read_once, read_regular
 
 MAX_ENTRIES = 8
 """Entries of one kind that stay; the oldest go first."""
@@ -84,7 +84,7 @@ def _add(digest: hashlib.blake2b, folder: Path) -> None:
             kind = "folder" if found.path.is_dir() else "other"
             digest.update(f"{len(name)} {name} {kind} ".encode(errors="surrogateescape"))
             continue
-        content = read_regular(found.path)
+        content = read_once(found.path)
         digest.update(f"{len(name)} {name} {len(content)} ".encode(errors="surrogateescape"))
         digest.update(content)
 

@@ -40,7 +40,7 @@ _PROBLEMS = {
 
 
 _contents: dict[str, bytes] | None = None
-"""Bytes of the files that were read, by path, while `files_read_once` lasts."""
+"""Bytes of the files that `read_once` has read, by path, while `files_read_once` lasts."""
 
 
 @contextmanager
@@ -58,20 +58,24 @@ def files_read_once() -> Iterator[None]:
         _contents = None
 
 
+def read_once(path: Path, size: int = -1) -> bytes:
+    """As `read_regular`; while `files_read_once` lasts, the bytes of the first time."""
+    if _contents is None:
+        return read_regular(path, size)
+    name = str(path)
+    if name not in _contents:
+        _contents[name] = read_regular(path)
+    return _contents[name] if size < 0 else _contents[name][:size]
+
+
 def read_regular(path: Path, size: int = -1) -> bytes:
     """The bytes of a regular file, at most `size`. A pipe, which would wait for a writer, is not opened: that and
     whatever else cannot be read raises `OSError` (or `ValueError`, for a path that no file can have)."""
-    known = _contents.get(str(path)) if _contents is not None else None
-    if known is not None:
-        return known if size < 0 else known[:size]
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise OSError(errno.EINVAL, "is not a regular file")
     with path.open("rb") as stream:
-        if _contents is None:
-            return stream.read(size)
-        content = _contents[str(path)] = stream.read()
-    return content if size < 0 else content[:size]
+        return stream.read(size)
 
 
 def unreadable(error: OSError | ValueError) -> str:
@@ -91,7 +95,7 @@ def read_text(path: Path, display: str) -> str:
     than 20,000 characters: no spec file is like that, and a clear word beats minutes of parsing.
     """
     try:
-        data = read_regular(path, MAX_BYTES + 1)
+        data = read_once(path, MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         raise failure("file-unreadable", unreadable(error), Span(display), _FIXES.get(_number(error), _FIX)) from None
     if len(data) > MAX_BYTES:

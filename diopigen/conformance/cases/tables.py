@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
@@ -15,40 +15,32 @@ from diopigen.ir.load import CANONICAL
 from diopigen.ir.model import Interface
 from diopigen.ir.models import load_model, names_of_models
 from diopigen.ir.parts import Parts, key_of_files
-from diopigen.spec.text_file import read_regular
+from diopigen.spec.text_file import read_once
 
 _LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 """As YAML counts lines."""
 
 
 def check_tables(interface: Interface, root: Path, display: str, parts: Parts, sink: Sink) -> int:
-    """Checks the tables of the spec in `root`, `display` in messages, and returns their number. `parts` knows which
-    functions a table calls, and the operators of whose calls nothing was found."""
+    """Checks the tables of the spec in `root`, `display` in messages, and returns their number. `parts` has, for each
+    table, the functions that it calls with the digests of their entries when nothing was found about the calls."""
     reader = ModelReader(interface)
     entries = _digests_of_entries(interface, root)
     names = names_of_models(root)
     for name in names:
         key = key_of_files(root, [name], display)
-        called = cast("Sequence[str] | None", parts.get(key)) if key else None
-        if called is not None and all([parts.get(one) for one in _keys(key, called, entries).values()]):
+        known = cast("Mapping[str, str]", (parts.get(key) if key else None) or {})
+        if known and all(entries.get(function) == digest for function, digest in known.items()):
             continue
         model = load_model(root, name, sink, display)
         if model is None:
             continue
-        functions = tuple(model.functions())
-        keys = _keys(key, functions, entries)
-        stale = {function for function in functions if not parts.get(keys[function])}
+        called = {function: entries.get(function, "") for function in model.functions()}
         before = sink.reported
-        check_model(reader, model, sink, stale)
+        check_model(reader, model, sink, {function for function in called if called[function] != known.get(function)})
         if key and sink.reported == before:
-            parts.put(key, functions)
-            for function in stale:
-                parts.put(keys[function], True)
+            parts.put(key, called)
     return len(names)
-
-
-def _keys(key: str | None, functions: Iterable[str], entries: Mapping[str, str]) -> Mapping[str, str]:
-    return {function: f"{key} {entries.get(function, '')}" for function in functions}
 
 
 def _digests_of_entries(interface: Interface, root: Path) -> Mapping[str, str]:
@@ -64,7 +56,7 @@ def _digests_of_entries(interface: Interface, root: Path) -> Mapping[str, str]:
     found = {}
     for file, operators in by_file.items():
         try:
-            text = read_regular(root / file.removeprefix(f"{CANONICAL}/")).decode("utf-8-sig", errors="replace")
+            text = read_once(root / file.removeprefix(f"{CANONICAL}/")).decode("utf-8-sig", errors="replace")
         except (OSError, ValueError):
             continue
         lines = _LINE_BREAK.split(text)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 
 from diopigen.emit.conformance.groups import entry, groups
 from diopigen.emit.conformance.python_text import Literal, assignment
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.templates import BANNER_COMMAND
+from diopigen.emit.wrapping import wrapped
 from diopigen.ir.model import Interface
 
 TARGET = "conformance"
@@ -34,6 +34,6 @@ def emit(interface: Interface, templates: Path) -> Plan:
     configs: dict[str, Literal] = {group.key: entry(interface, group) for group in found}
     text = _HEAD.format(command=BANNER_COMMAND) + assignment("diopi_configs", configs)
     if left:
-        named = textwrap.wrap(", ".join(left), 114, break_long_words=False, break_on_hyphens=False)
+        named = wrapped(", ".join(left), 114)
         text += "\n# Functions whose recipes the format cannot say:\n" + "".join(f"#   {line}\n" for line in named)
     return Plan((PlannedFile("conformance/diopi_configs.py", text.encode(), interface.files, TARGET),))

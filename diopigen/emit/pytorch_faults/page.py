@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 
 from diopigen.conformance.aten.known import Known, known, release_of, seen
 from diopigen.emit.plan import Plan, PlannedFile
 from diopigen.emit.templates import render
+from diopigen.emit.wrapping import wrapped
 from diopigen.ir.model import Interface
 
 TARGET = "pytorch-faults"
@@ -49,8 +49,8 @@ def _entry(one: Known) -> dict[str, object]:
     overloads = ", ".join(f"`{name}`" for name in one.overloads)
     return {
         "title": one.title,
-        "overloads": textwrap.wrap(f"Overloads: {overloads}.", 140, break_long_words=False, break_on_hyphens=False),
-        "argument": textwrap.wrap(one.argument, 140),
+        "overloads": wrapped(f"Overloads: {overloads}.", 140),
+        "argument": wrapped(one.argument, 140),
         "script": one.script.rstrip(),
         "releases": _releases(one),
         "public": f"[#{one.public}]({_ISSUE.format(one.public)})" if one.public else "",
