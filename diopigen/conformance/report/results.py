@@ -247,7 +247,7 @@ def to_json(results: Results) -> str:
     records = [result_record(result, repro(result.case, results, result.outcome)) for result in results.results]
     document = {
         "library": results.library, "vendor": results.vendor, "version": results.library_version,
-        "seed": results.seed, "seconds": round(results.seconds, 3), "counts": dict(results.counts), "cases": records,
+        "seed": results.seed, "seconds": results.seconds, "counts": dict(results.counts), "cases": records,
         **({"runtime": results.runtime} if results.runtime else {}),
         **({"options": list(results.options)} if results.options else {}),
         **({"binding": results.binding} if results.binding else {}),
