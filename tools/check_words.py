@@ -17,6 +17,7 @@ Exit codes: 0 fine, 1 findings, 2 the list cannot be read.
 from __future__ import annotations
 
 import re
+import string
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -48,6 +49,8 @@ NO_NAMES = re.compile(
     r'"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\\n])*"|(?<![0-9])\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL
 )
 """Texts and comments of C++ and, but for comments, of Python."""
+LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+"""Lower case in which every character stays where it is."""
 FIELD = re.compile(r"in_place|[iI]nPlace")
 """Names of the field that have a word of the list within them."""
 KINDS = ("words", "names", "docstrings", "comments", "added")
@@ -141,6 +144,16 @@ def names_alone(name: str, text: str) -> str:
     return blanked
 
 
+def matches(pattern: re.Pattern[str], first: str, text: str, lowered: str) -> Iterator[re.Match[str]]:
+    """As `finditer` for a pattern that begins with the letters `first`; looks only where `lowered` has them."""
+    at = lowered.find(first)
+    while at >= 0:
+        match = pattern.match(text, at)
+        if match is not None:
+            yield match
+        at = lowered.find(first, match.end() if match else at + 1)
+
+
 def findings(name: str, text: str, words: list[Word], added: set[int]) -> Iterator[tuple[int, int, str]]:
     """Line, column (both from 1) and message of each word in the text of a file; 0, 0 for one in its name. `added` are
     the lines that the staged change adds.
@@ -151,16 +164,17 @@ def findings(name: str, text: str, words: list[Word], added: set[int]) -> Iterat
             waivers[(number, waiver.group(1))] = waiver.start() + 1
     spans = [waiver.span() for waiver in WAIVER.finditer(text)]
     used = set()
-    lowered = f"{name}\n{text}".lower()
+    lowered = text.translate(LOWER)
     code = ""
     for word in words:
-        if word.text.split()[0] not in lowered or not word.counts_in(name):
+        first = word.text.split()[0]
+        if (first not in lowered and first not in name.lower()) or not word.counts_in(name):
             continue  # most words are in few files
         if word.kind == "names":
             code = code or names_alone(name, text)
         elif word.kind == "words" and word.pattern.search(name):
             yield 0, 0, f"the file's name has '{word.text}'; use {word.term}"
-        for match in word.pattern.finditer(code if word.kind == "names" else text):
+        for match in matches(word.pattern, first, code if word.kind == "names" else text, lowered):
             if any(start <= match.start() < end for start, end in spans):
                 continue
             at = text.count("\n", 0, match.start()) + 1

@@ -10,8 +10,6 @@
 
 namespace diopigen::contract {
 
-namespace {
-
 // Legal calls of one operator: models call an operator with a few shapes in turn.
 class Legal {
   public:
@@ -30,8 +28,6 @@ class Legal {
     std::array<Signature, 8> signatures_;  // by the first bits of the hash
     size_t last_ = 0;
 };
-
-}  // namespace
 
 struct CheckedCall::Cache {
     std::vector<Legal> legal{static_cast<size_t>(kIdCount)};

@@ -9,12 +9,13 @@
 #include "tensor.h"
 
 namespace diopigen {
-namespace {
 
 struct GeneratorState {
     uint64_t seed = 0;
     uint64_t offset = 0;
 };
+
+namespace {
 
 // Goes into a tensor of bytes as it is: seed, then offset, without padding.
 static_assert(sizeof(GeneratorState) == 16, "the state tensor has 16 bytes");

@@ -15,12 +15,12 @@ namespace diopigen::sim {
 namespace {
 
 // What the signal handler reads. `bytes` is set last.
-struct Range {
+struct Memory {
     std::atomic<uintptr_t> host{0};
     std::atomic<uintptr_t> device{0};
     std::atomic<uint64_t> bytes{0};
 };
-Range ranges[kMaxDevices];
+Memory ranges[kMaxDevices];
 std::atomic<int> used_ranges{0};  // one more than the last device with memory
 
 Status failed(const char* what, uint64_t bytes) {
@@ -87,7 +87,7 @@ void Arena::discard(uint64_t offset, uint64_t bytes) {
 Location location_of(uintptr_t address) {
     const int count = used_ranges;
     for (int device = 0; device < count; ++device) {
-        const Range& range = ranges[device];
+        const Memory& range = ranges[device];
         const uint64_t bytes = range.bytes;
         if (bytes == 0) {
             continue;

@@ -12,7 +12,6 @@
 #include "trace_log.h"
 
 namespace diopigen::sim {
-namespace {
 
 /// One recording of an event. Those who wait hold on to it, so that the event may be recorded anew or destroyed.
 struct Recording {
@@ -49,6 +48,8 @@ struct Recording {
         return done && failure.empty();
     }
 };
+
+namespace {
 
 Status require_event(EventHandle event, System** system) {
     if (event == nullptr) {
