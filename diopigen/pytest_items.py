@@ -13,7 +13,7 @@ import click
 import pytest
 
 from diopigen import api
-from diopigen.commands.conformance_cards import of_shard, parts_of, variables_of
+from diopigen.commands.conformance_cards import division_of, of_shard, variables_of
 from diopigen.conformance.aten.caller import AtenCaller
 from diopigen.conformance.aten.origins import ask_origins, origins_of
 from diopigen.conformance.cases.suite import select
@@ -164,6 +164,7 @@ def _cases(config: pytest.Config) -> tuple[Interface, list[Case], VendorSide]:
     tables = tuple(api.models(where, sink).values())
     if option("--diopi-device") and option("--diopi-lib"):
         raise click.UsageError("--diopi-device has no library: leave out --diopi-lib")
+    division = division_of(option("--diopi-shard"), option("--diopi-costs"), option("--diopi-only-failures"))
     cases = select(
         interface,
         ops=option("--diopi-ops"),
@@ -179,7 +180,7 @@ def _cases(config: pytest.Config) -> tuple[Interface, list[Case], VendorSide]:
 
         interface = with_composed(interface)
         cases = list(through_overloads(interface, cases))
-    cases = parts_of(cases, option("--diopi-shard"), option("--diopi-costs"), option("--diopi-only-failures")).cases
+    cases = division.parts(cases).cases
     file = option("--diopi-exceptions")
     if file and not sink.has_errors:
         cases = with_waivers(cases, read(Path(file), file, sink), interface, sink)

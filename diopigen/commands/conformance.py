@@ -17,7 +17,7 @@ import click
 
 from diopigen.collection import no_collection
 from diopigen.commands.combinations import combinations, needs
-from diopigen.commands.conformance_cards import CardOptions, card_options, parts_of, repeat_option, resumed
+from diopigen.commands.conformance_cards import CardOptions, card_options, division_of, repeat_option, resumed
 from diopigen.commands.conformance_options import (
     Report,
     Selection,
@@ -81,8 +81,8 @@ def list_cases(
 ) -> None:
     """List the cases."""
     with no_collection():
-        selected = selection.cases(session)
-        cases = parts_of(selected, shard, costs_file, failures_file).cases
+        division = division_of(shard, costs_file, failures_file)
+        cases = division.parts(selection.cases(session)).cases
     if output_format == "json":
         from diopigen.conformance.report.results import case_record
 
@@ -162,15 +162,16 @@ def run(
         session.load_some(selection.ops)
     if validated:
         libraries = dispatch_library(libraries[0]), libraries[1]
+    division = division_of(shard, costs_file, failures_file, sample)
+    known = known_exceptions(session, exceptions_file)
+    vendor = vendor_side(session, impl, chip_file)
     if held_out is None:
         selected = selection.cases(session)
     else:
         seed = unknown_seed(seed)
         selected = select_held_out(session, selection.ops, selection.family, selection.dtype, seed, held_out)
-    part = parts_of(selected, shard, costs_file, failures_file, sample)
-    known = known_exceptions(session, exceptions_file)
+    part = division.parts(selected)
     cases = waived(session, part.cases, known)
-    vendor = vendor_side(session, impl, chip_file)
     cases = vendor.converted(cases, session.load().interface)
     entries = [(one.waiver.kind, one.waiver.factor, one.glob, sorted(one.dtypes)) for one in known]
     through = "validation" if validated else None

@@ -13,7 +13,7 @@ import click
 
 from diopigen.commands.combinations import combinations, needs
 from diopigen.commands.conformance import exit_code
-from diopigen.commands.conformance_cards import parts_of, repeat_option
+from diopigen.commands.conformance_cards import division_of, repeat_option
 from diopigen.commands.conformance_options import (
     Report,
     Selection,
@@ -127,6 +127,8 @@ def aten(
     from diopigen.conformance.run.provenance import provenance
     from diopigen.conformance.run.runner import Fleet
 
+    division = division_of(shard, costs_file, failures_file, sample)
+    known = known_exceptions(session, exceptions_file)
     interface = session.load().interface
     if operators is not None:
         interface = with_operators(interface, operators, session.sink)
@@ -147,8 +149,7 @@ def aten(
         selected = select_held_out(session, selection.ops, selection.family, selection.dtype, seed, held_out)
     if case_id is None:
         selected = list(through_overloads(interface, selected))
-    part = parts_of(selected, shard, costs_file, failures_file, sample)
-    known = known_exceptions(session, exceptions_file)
+    part = division.parts(selected)
     cases = waived(session, part.cases, known)
     entries = [(one.waiver.kind, one.waiver.factor, one.glob, sorted(one.dtypes)) for one in known]
     words = (*caller.words, *(("--operators", operators) if operators else ()))

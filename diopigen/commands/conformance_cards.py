@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +14,7 @@ import click
 if TYPE_CHECKING:
     from diopigen.conformance.model import Case, Results
     from diopigen.conformance.run.runner import Fleet
+    from diopigen.conformance.run.shards import Shard
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
@@ -111,28 +112,48 @@ class Parts:
     plan: str
 
 
-def parts_of(
-    cases: list[Case], shard: str | None, costs_file: str | None, failures_file: str | None, count: int | None = None
-) -> Parts:
-    """The part of the cases that the options choose, with at most `count` of each function."""
-    from diopigen.conformance.run.balance import balanced
-    from diopigen.conformance.run.identity import plan_of
+@dataclass(frozen=True, slots=True)
+class Division:
+    """How the options choose the part of a run: only what failed, a shard by what cases cost, some of each function."""
+
+    failed: Set[str] | None
+    shard: Shard | None
+    costs: Mapping[str, float] | None
+    count: int | None
+
+    def parts(self, cases: list[Case]) -> Parts:
+        """The part of these cases, and the plan."""
+        from diopigen.conformance.run.balance import balanced
+        from diopigen.conformance.run.identity import plan_of
+        from diopigen.conformance.run.shards import divided, sample
+
+        if self.failed is not None:
+            cases = [case for case in cases if case.id in self.failed]
+        if self.shard is None:
+            parts = [cases]
+        elif self.costs is not None:
+            parts = balanced(cases, self.costs, self.shard.count)
+        else:
+            parts = divided(cases, self.shard.count)
+        if self.count:
+            parts = [sample(one, self.count) for one in parts]
+        return Parts(parts[self.shard.index - 1 if self.shard else 0], plan_of(parts))
+
+
+def division_of(
+    shard: str | None, costs_file: str | None, failures_file: str | None, count: int | None = None
+) -> Division:
+    """Reads the files that the options name: before cases are selected, which takes seconds."""
     from diopigen.conformance.run.reading import read_results
     from diopigen.conformance.run.recorder import failed_ids
-    from diopigen.conformance.run.shards import divided, parse_shard, sample
+    from diopigen.conformance.run.shards import parse_shard
 
-    if failures_file:
-        failed = failed_ids(read_results(Path(failures_file)).results)
-        cases = [case for case in cases if case.id in failed]
-    if shard is None:
-        parts, index = [cases], 0
-    else:
-        part = parse_shard(shard)
-        index = part.index - 1
-        parts = balanced(cases, costs_of(Path(costs_file)), part.count) if costs_file else divided(cases, part.count)
-    if count:
-        parts = [sample(one, count) for one in parts]
-    return Parts(parts[index], plan_of(parts))
+    return Division(
+        failed_ids(read_results(Path(failures_file)).results) if failures_file else None,
+        None if shard is None else parse_shard(shard),
+        costs_of(Path(costs_file)) if costs_file else None,
+        count,
+    )
 
 
 def costs_of(file: Path) -> dict[str, float]:

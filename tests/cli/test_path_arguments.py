@@ -203,6 +203,21 @@ def test_a_path_that_does_not_do(
     assert "internal" not in said.err and "Traceback" not in said.err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("list", "--shard", "1/2", "--costs"), ("list", "--only-failures"), ("run", "--lib", __file__, "--exceptions")],
+    ids=["costs", "failures", "exceptions"],
+)
+def test_files_are_read_before_cases_are_selected(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To select all cases takes seconds."""
+    monkeypatch.setattr("diopigen.commands.conformance_options.Selection.cases", lambda *_: pytest.fail("selected"))
+    with pytest.raises(SystemExit) as ended:
+        main(["conformance", *words, str(tmp_path / "missing"), *SPEC])
+    assert ended.value.code in (1, 2) and "missing" in capsys.readouterr().err
+
+
 COMMON = {"--spec", "--templates"}
 """Options of nearly every command, read in one place: `generate` and `explain` stand for all."""
 EXECUTOR = {"--executor-command", "--launcher", "--writable"}

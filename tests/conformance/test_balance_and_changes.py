@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from diopigen.cli import cli
-from diopigen.commands.conformance_cards import parts_of
+from diopigen.commands.conformance_cards import division_of
 from diopigen.conformance.model import OUTCOMES, Case, CaseResult, Fault, Measured, Results
 from diopigen.conformance.report.changes import changes, text, to_record
 from diopigen.conformance.report.results import to_json
@@ -70,9 +70,9 @@ def test_parts_by_costs_and_by_failures(tmp_path: Path) -> None:
     outcomes = ["passed", "failed", "crashed", "hung", "nondeterministic", "missing", "passed", "passed"]
     file.write_text(to_json(results(*zip(names, outcomes, strict=True))))
     cases = [case(name) for name in names]
-    failing = parts_of(cases, None, None, str(file))
+    failing = division_of(None, None, str(file)).parts(cases)
     assert [one.id for one in failing.cases] == names[1:5] and failing.plan.startswith("4/")
-    halves = [parts_of(cases, f"{index}/2", str(file), None) for index in (1, 2)]
+    halves = [division_of(f"{index}/2", str(file), None).parts(cases) for index in (1, 2)]
     assert sorted(one.id for half in halves for one in half.cases) == names
     assert [len(half.cases) for half in halves] == [4, 4] and halves[0].plan == halves[1].plan
 
