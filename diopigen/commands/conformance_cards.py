@@ -114,7 +114,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """How the options choose the part of a run: only what failed, a shard by what cases cost, some of each function."""
+    """The part of a run: only what failed, a shard by what cases cost, some of each function."""
 
     failed: Set[str] | None
     shard: Shard | None
