@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import torch
+from sampling import first
 
 from diopigen.conformance.aten.custom import with_composed
 from diopigen.conformance.aten.known import Known, known, release_of, seen
@@ -135,7 +136,7 @@ def test_torchvision(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("backend", first(["aot_eager", "eager"]))
 def test_compiled_functions_are_tested(tmp_path: Path, backend: str) -> None:
     code, results = _run(tmp_path, "--compile", backend, "--ops", "diopiRelu", "--only", "sample=4")
     assert (code, _failures(results)) == (0, [])
