@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import random_programs
 import torch
 from random_programs import Program, assert_alike, drawn, program, sharing, spreads, tensors
 from sampling import some
@@ -21,6 +22,16 @@ ALL_PATTERNS = "rms_norm,rotary_embedding,attention,scaled_masked_softmax"
 def all_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those whose function is in the library behind droplet's."""
     monkeypatch.setenv("DIOPI_COMPILE_PATTERNS", ALL_PATTERNS)
+
+
+@pytest.fixture(autouse=True)
+def no_compiled_functions() -> Iterator[None]:
+    """Dynamo leaves some in the globals of the module whose code it compiled, and they hold tensors: on the CPU too. It
+    deletes the names at the end of the process."""
+    yield
+    torch._dynamo.reset()
+    for name in [name for name in vars(random_programs) if name.startswith("__compiled_fn_")]:
+        setattr(random_programs, name, None)
 
 
 def test_a_value_that_only_a_constant_was_computed_from(graphs: ModuleType, droplet: Any) -> None:
