@@ -81,7 +81,9 @@ def torch_droplet(
 
     yield torch_droplet
     if request.session.testsfailed == 0:
-        left = bytes_left()
+        from left_bytes import bytes_left, left_by_pytorch
+
+        left = {index: held - left_by_pytorch[index] for index, held in bytes_left().items()}
         assert not any(left.values()), f"bytes left on devices: {left}"
 
 
@@ -96,6 +98,8 @@ def droplet(torch_droplet: ModuleType) -> Any:
 @pytest.fixture
 def nothing_left(droplet: Any, request: pytest.FixtureRequest) -> Iterator[None]:
     """Fails where a test leaves more on the devices than it found; the report of one that fails keeps some."""
+    from left_bytes import bytes_left
+
     before, failed = bytes_left(), request.session.testsfailed
     yield
     after = bytes_left()
@@ -132,15 +136,6 @@ def fallbacks(torch_droplet: ModuleType) -> Iterator[Any]:
     """Calls that ran on the CPU since the test began: a function that gives calls by overload."""
     torch_droplet.reset_fallback_report()
     yield torch_droplet.fallback_report
-
-
-def bytes_left() -> dict[int, int]:
-    """Bytes that tensors hold, by device."""
-    import torch
-
-    gc.collect()
-    module = torch.get_device_module("droplet")
-    return {index: module.memory_allocated(index) for index in range(module.device_count())}
 
 
 @pytest.fixture
