@@ -18,7 +18,7 @@ struct Each {
         cuda::for_each(count * length, ByRow<Body>{body, length});
     }
 
-  private:
+    // Not private: nvcc names the type in the kernel that it launches.
     template <typename Body>
     struct ByRow {
         Body body;
