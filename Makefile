@@ -23,7 +23,7 @@ help:
 	@echo "make test-serving  vLLM on droplet, compared with transformers on the CPU; installs vLLM into build/serving"
 	@echo "make nightly    everything that needs no GPU: hours"
 	@echo "make conformance  run every case over the released CPU library, those of models included"
-	@echo "make cuda       compile and link the CUDA library, where nvcc is; make cuda-sample two of its sources"
+	@echo "make cuda       compile and link the CUDA library, where nvcc is; make cuda-sample some of its sources"
 	@echo "make conformance-cuda  run every case over the CUDA library; needs a GPU"
 	@echo "make released   build the CPU library for every processor, and test its vector functions"
 	@echo "make sanitize   runtime and simulated device under the address sanitizer; all sanitizers in make nightly"

@@ -19,8 +19,10 @@ from diopigen import api
 from diopigen.diagnostics import Sink
 
 ROOT = Path(__file__).resolve().parent.parent
-SAMPLE = ("functions/activation/softmax.cu", "libraries/cub.cu")
-"""Targets of a change: kernels of rows and of sorting. The whole takes minutes (`make nightly`)."""
+SAMPLE = ("Unity/unity_kernels_cu.cu", "functions/activation/softmax.cu", "libraries/cub.cu")
+"""Targets of a change: kernels that both libraries share, those of rows, of sorting. `make nightly` compiles all."""
+QUICK = ("-DCMAKE_CUDA_ARCHITECTURES=80-virtual", "-DCMAKE_CUDA_FLAGS_RELEASE=-O0")
+"""A sample shows that nvcc takes the sources; it is not optimized, and no assembly is made of it."""
 
 
 def main() -> int:
@@ -28,21 +30,24 @@ def main() -> int:
     parser.add_argument("--architectures", default="80", help="as CMAKE_CUDA_ARCHITECTURES; 'release' for the default")
     parser.add_argument("--build", type=Path, default=ROOT / "build/cuda", help="folder for the build")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--sample", action="store_true", help=f"compile {' and '.join(SAMPLE)} alone, link nothing")
+    parser.add_argument("--sample", action="store_true", help=f"compile {', '.join(SAMPLE)} alone, link nothing")
     options = parser.parse_args()
     if shutil.which("nvcc") is None and not Path("/usr/local/cuda/bin/nvcc").exists():
         print("no nvcc here: the CUDA library is not compiled; its kernels are checked in emulation (make test)")
         return 0
     start = time.monotonic()
-    architectures = (
-        [] if options.architectures == "release" else [f"-DCMAKE_CUDA_ARCHITECTURES={options.architectures}"]
-    )
+    if options.sample:
+        flags = list(QUICK)
+    elif options.architectures == "release":
+        flags = []
+    else:
+        flags = [f"-DCMAKE_CUDA_ARCHITECTURES={options.architectures}"]
     log = options.build / "cpu_time.txt"
     log.unlink(missing_ok=True)
     launcher = f"{sys.executable};{ROOT / 'tools/cpu_time.py'};{log.resolve()}"
     launchers = [f"-DCMAKE_{language}_COMPILER_LAUNCHER={launcher}" for language in ("CUDA", "CXX")]
     folders = ["-S", str(ROOT / "impl/cuda"), "-B", str(options.build)]
-    configure = ["cmake", *folders, "-G", "Ninja", "-DCMAKE_CUDA_FLAGS=-Xptxas=-v", *architectures, *launchers]
+    configure = ["cmake", *folders, "-G", "Ninja", "-DCMAKE_CUDA_FLAGS=-Xptxas=-v", *flags, *launchers]
     told = ""
     build = ["cmake", "--build", str(options.build), "--parallel", str(options.jobs)]
     if options.sample:
@@ -54,7 +59,7 @@ def main() -> int:
             return 1
         told += finished.stdout
     if options.sample:
-        print(f"{' and '.join(SAMPLE)} compile; `make cuda` compiles all and links the library")
+        print(f"nvcc takes {', '.join(SAMPLE)}; `make cuda` compiles all and links the library")
         return 0
     library = options.build / "libdiopi_impl_cuda.so"
     interface = api.load(api.workspace(str(ROOT / "specs")), Sink(), check=False).interface
