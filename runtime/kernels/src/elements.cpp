@@ -337,9 +337,15 @@ bool is_array_of(const Buffer& buffer, const Shape& shape, const Shape& stride) 
 }  // namespace
 
 template <typename Value>
+bool isArray(const Kernel& kernel, std::size_t position, const Shape& shape) {
+    const Buffer& buffer = kernel.buffer(position);
+    return buffer.shape == shape && is_array_of<Value>(buffer, shape, buffer.stride);
+}
+
+template <typename Value>
 Input<Value>::Input(const Kernel& kernel, std::size_t position, const Shape& shape) {
     const Buffer& buffer = kernel.buffer(position);
-    if (buffer.shape == shape && is_array_of<Value>(buffer, shape, buffer.stride)) {  // most often
+    if (isArray<Value>(kernel, position, shape)) {  // most often
         data_ = kernel.in<Value>(position);
         return;
     }
@@ -404,6 +410,9 @@ void convert(const Kernel& kernel, std::size_t to, std::size_t from) {
     }
 }
 
+template bool isArray<double>(const Kernel& kernel, std::size_t position, const Shape& shape);
+template bool isArray<float>(const Kernel& kernel, std::size_t position, const Shape& shape);
+template bool isArray<int64_t>(const Kernel& kernel, std::size_t position, const Shape& shape);
 template class Input<double>;
 template class Input<float>;
 template class Input<int64_t>;

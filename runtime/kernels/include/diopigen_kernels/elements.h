@@ -80,6 +80,11 @@ class Output {
 using FloatInput = Input<float>;
 using FloatOutput = Output<float>;
 
+/// Whether the elements of a tensor of the launch are an array of Value with this shape in memory, which Input and
+/// Output do not copy.
+template <typename Value>
+bool isArray(const Kernel& kernel, std::size_t position, const Shape& shape);
+
 /// Copies all elements from one tensor to another, broadcast to its shape and in its dtype. Integers stay exact, or
 /// wrap; from and to float64 elements go through double, from and to other floating dtypes through float.
 void convert(const Kernel& kernel, std::size_t to, std::size_t from);
