@@ -151,10 +151,12 @@ cuda-sample: $(VENV)/ready
 conformance-cuda: $(VENV)/ready
 	@$(BIN)/python tools/verify_cuda.py --jobs $(JOBS)
 
-# The runtime and the simulated device. Shims, the CPU library and the thread sanitizer follow in `make nightly`.
+# The runtime and the simulated device. Shims, the CPU library and the thread sanitizer follow in `make nightly`. A run of
+# tests takes seconds to begin: `.ci/run` has other tests in this one.
+MARKS ?= sanitize
 sanitize: $(VENV)/ready
 	@$(BUILD) address --target runtime_tests --target sim_cases --target sim_host_cases
-	@$(PYTEST) -m "sanitize and not slow"
+	@$(PYTEST) -m "($(MARKS)) and not slow"
 
 # Everything that needs no GPU: all passes of the suite, all sanitizers, all tests of PyTorch, the released library.
 nightly: $(VENV)/torch

@@ -20,7 +20,7 @@ from diopigen.conformance.run.runner import run
 from diopigen.diagnostics import Sink
 from diopigen.ir.model import Function, Interface
 
-PART = 1 if RUNS_ALL or SANITIZED in os.environ else 4
+PART = 1 if RUNS_ALL or SANITIZED in os.environ else 8
 
 
 @pytest.fixture(scope="module")

@@ -36,10 +36,10 @@ RACES = [
 """Families with kernels whose threads share memory, or that add up what several threads might."""
 
 
-FRACTION = 40
+FRACTION = 80
 """A change runs one case in so many, and one of each function; the others take as long as the whole CPU library."""
 PARTS = [pytest.param(FRACTION, id="sample"), pytest.param(1, id="whole", marks=pytest.mark.slow)]
-AGAIN = [pytest.param(80, id="sample"), *PARTS[1:]]
+AGAIN = [pytest.param(160, id="sample"), *PARTS[1:]]
 """The same cases under another setting: fewer of them."""
 CONVOLUTIONS = ("Convolution*", "ConvTranspose*")
 pytestmark = pytest.mark.suite

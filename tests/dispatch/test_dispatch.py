@@ -223,7 +223,7 @@ def test_times_are_told_at_the_end(run: Run) -> None:
                 "the reference library does not load (DIOPI_REFERENCE_LIBRARY",
             ),
         ],
-        3,
+        6,
     ),
 )
 def test_bad_settings_are_named(libraries: Libraries, tmp_path: Path, variable: str, value: str, text: str) -> None:

@@ -28,6 +28,7 @@ SHARES = {
     "test_opinfo.py": 12,
     "test_module_db.py": 6,
     "test_elementwise_kernels.py": 4,
+    "test_fused_rows.py": 3,
     "test_indexing_kernels.py": 4,
     "test_cuda_library.py": 5,
     "test_models.py": 6,

@@ -43,6 +43,7 @@ def test_the_cpu_passes_a_sample_of_all_functions(tmp_path: Path) -> None:
     assert len(results["overloads"]["kernel"]) > 200
 
 
+@pytest.mark.slow
 def test_composed_operators_are_called(interface: Interface, tmp_path: Path) -> None:
     plain = {function.name: {one.name for one in function.aten} for function in interface.functions}
     composed = {
@@ -178,6 +179,7 @@ def test_the_plugin_names_what_cannot_be_used(tmp_path: Path) -> None:
     assert "device 'npu'" in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_the_plugin_skips_known_failures(tmp_path: Path) -> None:
     words = ["--diopi-device", "cpu", "--diopi-ops", "diopiSoftmax", "--diopi-dtype", "float32", "-rs"]
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), *words]
