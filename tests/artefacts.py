@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build/tests"
+PLAIN = os.environ.get("DIOPIGEN_TEST_BUILD", "plain")
+"""The folder in place of that of `plain`: `tools/torch_release.py` builds for another torch."""
 SOURCES = (
     "CMakeLists.txt",
     "CMakePresets.json",
@@ -25,7 +28,7 @@ COMPILED = (".c", ".cpp", ".cu", ".h", ".map", ".cmake", ".txt", ".json")
 """Inputs of a build. Python that writes sources for it is looked at by CMake (tests/write_sources.py)."""
 
 
-def artefact(name: str, preset: str = "plain") -> Path:
+def artefact(name: str, preset: str = PLAIN) -> Path:
     """The file `name` that a preset builds, below build/tests/<preset>. Fails where it is missing, and warns where
     sources are younger; both name the command that builds it."""
     path = FOLDER / preset / name

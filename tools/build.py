@@ -59,7 +59,8 @@ def build(preset: str, jobs: int, targets: Sequence[str] = (), defines: Sequence
     if targets:
         return 0
     # The time at which the build began: what changed since is not in it.
-    stamp = TESTS / ("plain" if preset == "torch" else preset) / "built"  # torch adds to the folder of plain
+    folders = {"torch": "plain", "other_torch": f"torch-{os.environ.get('TORCH')}"}  # torch adds to the folder of plain
+    stamp = TESTS / folders.get(preset, preset) / "built"
     stamp.parent.mkdir(parents=True, exist_ok=True)
     stamp.touch()
     os.utime(stamp, (started, started))

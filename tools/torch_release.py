@@ -1,8 +1,8 @@
 """Tries a release of torch: which schemas changed, whether the backend builds against it, and which tests fail.
 
-`python tools/torch_release.py 2.16.0`, or without a release the newest one of the package index. Everything is made in
-build/torch-<release>; the checkout stays as it is. `python tools/snapshot_aten.py specs/aten`, with the Python of that
-folder, adds the release to those that are supported.
+`python tools/torch_release.py 2.16.0`, or without a release the newest one of the package index. The environment is
+build/torch-<release>, the build is below build/tests, and the checkout stays as it is. `python tools/snapshot_aten.py
+specs/aten`, with the Python of that environment, adds the release to those that are supported.
 """
 
 from __future__ import annotations
@@ -18,11 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FACTS = ROOT / "specs/aten"
 SNAPSHOT = "import json, pathlib, snapshot_aten as s; print(json.dumps(s.updated(pathlib.Path('specs/aten'))))"
-BACKEND = """
-import json, pathlib, sys, torch_build
-print(json.dumps(torch_build.build(pathlib.Path(sys.argv[1])).environment()))
-"""
 RELEASE = "import torch; print(torch.__version__)"
+PYTHON = "import sysconfig; print(f'py{sysconfig.get_python_version()}')"
 
 
 def main() -> int:
@@ -36,9 +33,15 @@ def main() -> int:
     print(f"torch {release}")
     for line in changes(python):
         print(line)
-    variables = build(python, folder)
+    of = f"{release.partition('+')[0]}-{output(python, '-c', PYTHON).strip()}"
+    defines = [f"-D{word}={python}" for word in ("DIOPIGEN_PYTHON", "Python3_EXECUTABLE")]
+    build: list[str | Path] = [python, "tools/build.py", "other_torch", *defines]
+    if subprocess.run(build, cwd=ROOT, env={**os.environ, "TORCH": of}, check=False).returncode != 0:
+        print("the backend does not build; see above")
+        return 1
     tests = [python, "-m", "pytest", "-q", "-n", str(os.cpu_count()), "--dist", "worksteal", *options.tests.split()]
-    return subprocess.run(tests, cwd=ROOT, env={**os.environ, **variables}, check=False).returncode
+    variables = {**os.environ, "DIOPIGEN_TEST_BUILD": f"torch-{of}"}
+    return subprocess.run(tests, cwd=ROOT, env=variables, check=False).returncode
 
 
 def environment(folder: Path, release: str) -> Path:
@@ -70,15 +73,6 @@ def changes(python: Path) -> list[str]:
         before = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
         lines += difflib.unified_diff(before, content.splitlines(), name, name, "recorded", "this release", 0, "")
     return lines or ["specs/aten: nothing changed"]
-
-
-def build(python: Path, folder: Path) -> dict[str, str]:
-    """The variables by which tests find the backend. Raises `SystemExit` where a step fails."""
-    try:
-        variables: dict[str, str] = json.loads(output(python, "-c", BACKEND, str(folder)).splitlines()[-1])
-    except subprocess.CalledProcessError:
-        raise SystemExit(f"the backend does not build; see above, and {folder.relative_to(ROOT)}") from None
-    return variables
 
 
 if __name__ == "__main__":
