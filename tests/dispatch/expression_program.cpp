@@ -1,6 +1,7 @@
 // Values of expressions, as runtime/contract evaluates them. The input has the nodes and children of all expressions as
 // `diopigen/emit/contract/tables.py` writes them, and then calls: the arguments, the dimensions, and the expressions to
 // evaluate over them. A line of output is a value, in which `r` follows a real number, or `undefined`.
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
