@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Tests start hundreds of commands; some images of containers forbid to cache what Python compiles for them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help docs demo demo-torch build unit test test-programs nightly test-torch torch-share test-models test-serving released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate wheels bench fuzz mutation mutation-sources mutation-operators variants cheats portability portability-share clean
+.PHONY: help docs demo demo-torch build unit test test-programs nightly test-torch torch-share test-models test-serving released conformance conformance-cuda cuda cuda-sample sanitize lint types generated generate wheels bench fuzz mutation mutation-sources mutation-operators variants cheats portability portability-share newest-debian clean
 
 help:
 	@echo "make demo       bring up droplet, a simulated chip, from an empty folder to a verified library"
@@ -41,6 +41,7 @@ help:
 	@echo "make fuzz       random calls of the sanitized CPU library, with sizes and numbers at their extremes, for an hour"
 	@echo "make variants   run the suite over kernels that are as right as the CPU library's: none may fail"
 	@echo "make cheats     libraries that are wrong and try to be accepted: none may be"
+	@echo "make newest-debian  the README's two commands on the newest Debian; needs root and debootstrap"
 	@echo "make portability  the suite over instruction sets, libraries, compilers, emulated processors, versions of Python"
 	@echo "make clean      remove builds and .venv"
 
@@ -163,7 +164,11 @@ nightly: $(VENV)/torch
 	@for preset in torch address thread sanitized; do $(BUILD) $$preset || exit 1; done
 	@DIOPIGEN_TORCH_TESTS=whole $(PYTEST) -m "" tests/pytorch
 	@$(PYTEST) -m ""
-	@$(MAKE) --no-print-directory fuzz conformance variants cuda test-serving
+	@$(MAKE) --no-print-directory fuzz conformance variants cuda test-serving newest-debian
+
+# The README's two commands where compiler and Python are newer than anywhere else.
+newest-debian:
+	@python3 tools/newest_debian.py sh -c 'make demo && make test'
 
 # Random calls of the sanitized CPU library, for an hour; FUZZ='--calls 10000 --seed 7' sets how many, and which.
 FUZZ ?= --minutes 60

@@ -61,9 +61,12 @@ def inside(layer: Path, command: list[str]) -> int:
     subprocess.run(["mount", "-t", "overlay", "overlay", "-o", options, "/usr"], check=True)
     subprocess.run(["mount", "-t", "tmpfs", "none", "/usr/local"], check=True)
     retained = {name: os.environ[name] for name in ("HOME", "LANG", "CI", "TERM") if name in os.environ}
-    # Package indices that this machine is set to use.
-    retained |= {name: value for name, value in os.environ.items() if re.match(r"(?i)(pip|uv)_|.*_proxy$|ssl_", name)}
-    os.execvpe(command[0], command, {**retained, "PATH": SYSTEM, "CCACHE_DISABLE": "1"})
+    os.execvpe(command[0], command, {**retained, **index_variables(), "PATH": SYSTEM, "CCACHE_DISABLE": "1"})
+
+
+def index_variables() -> dict[str, str]:
+    """Variables by which this machine is set to use other package indices."""
+    return {name: value for name, value in os.environ.items() if re.match(r"(?i)(pip|uv)_|.*_proxy$|ssl_", name)}
 
 
 def read_packages(status: str) -> dict[str, dict[str, str]]:
