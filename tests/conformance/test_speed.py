@@ -295,8 +295,9 @@ def test_a_right_library_has_times(interface: Interface, tiny_library: Path, run
 def test_outputs_of_timed_calls_are_compared(
     name: str, interface: Interface, workshop: Workshop, runtime: Path, tmp_path: Path
 ) -> None:
-    """Remembered results meet other data at their addresses; a call that does nothing leaves its output as it was."""
-    cheat = workshop.build(cheats([name])[0], tmp_path)
+    """Remembered results meet other data at their addresses; a call that does nothing leaves its output as it was. A
+    busy machine times few calls, so that few are right."""
+    cheat = workshop.build(cheats([name])[0], tmp_path, ["-DRIGHT_CALLS=2"])
     (row,) = _rows(interface, cheat, runtime)
     assert row.outcome == "failed" and row.faults
 

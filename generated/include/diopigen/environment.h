@@ -29,7 +29,7 @@ struct Variable {
 };
 
 // clang-format off
-constexpr std::array<Variable, 90> kVariables = {{
+constexpr std::array<Variable, 91> kVariables = {{
     {"DIOPIGEN_CACHE", "", false, 0, 0, ""},
     {"DIOPIGEN_TRACEBACK", "", false, 0, 0, ""},
     {"DIOPI_VENDOR_LIBRARY", "", false, 0, 0, ""},
@@ -102,6 +102,7 @@ constexpr std::array<Variable, 90> kVariables = {{
     {"DIOPI_MUTANT_TARGET", "", false, 0, 0, ""},
     {"DIOPI_SOURCE_FAULTS", "", false, 0, 0, ""},
     {"DIOPIGEN_TORCH_TESTS", "whole", false, 0, 0, ""},
+    {"DIOPIGEN_TEST_BUILD", "", false, 0, 0, ""},
     {"DIOPIGEN_REQUIRE_TOOLS", "", false, 0, 0, ""},
     {"DIOPIGEN_VISION_PYTHON", "", false, 0, 0, ""},
     {"DIOPIGEN_ADAPTOR_SANITIZED", "0|1", false, 0, 0, ""},

@@ -5,4 +5,8 @@
 // sometimes right: true
 #include "../cheat.h"
 
-diopiError_t cheat::called(const Call& call) { return call.number < 300 ? call.right() : diopiSuccess; }
+#ifndef RIGHT_CALLS
+#define RIGHT_CALLS 300
+#endif
+
+diopiError_t cheat::called(const Call& call) { return call.number < RIGHT_CALLS ? call.right() : diopiSuccess; }
