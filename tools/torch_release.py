@@ -45,14 +45,16 @@ def main() -> int:
 
 
 def environment(folder: Path, release: str) -> Path:
-    """The Python of a new environment with that torch and what tests need."""
+    """The Python of a new environment with that torch and what tests need. Raises `SystemExit` where pip fails."""
     python = folder / "bin/python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     torch = f"torch=={release}" if release else "torch"
     packages = ["--editable", ".[dev]", torch, "expecttest"]
     print(f"{folder.relative_to(ROOT)}: pip installs {torch}; a build for CUDA takes some GB", flush=True)
-    subprocess.run([python, "-m", "pip", "install", "-q", "--upgrade", *packages], cwd=ROOT, check=True)
+    install: list[str | Path] = [python, "-m", "pip", "install", "-q", "--upgrade", *packages]
+    if subprocess.run(install, cwd=ROOT, check=False).returncode != 0:
+        raise SystemExit(f"pip does not install {torch}; see above")
     return python
 
 
