@@ -168,7 +168,7 @@ nightly: $(VENV)/torch
 
 # The README's two commands where compiler and Python are newer than anywhere else.
 newest-debian:
-	@python3 tools/newest_debian.py sh -c 'make demo && make test'
+	@python3 tools/newest_debian.py make demo test
 
 # Random calls of the sanitized CPU library, for an hour; FUZZ='--calls 10000 --seed 7' sets how many, and which.
 FUZZ ?= --minutes 60

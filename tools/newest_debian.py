@@ -18,7 +18,6 @@ from bare_machine import NAMED, index_variables
 
 ROOT = Path(__file__).resolve().parent.parent
 SYSTEM = ROOT / "build/newest_debian"
-COPY = "/work/diopigen"
 CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
 
 
@@ -37,13 +36,13 @@ def main() -> int:
         run("debootstrap", "--variant=minbase", f"--include={packages}", "sid", SYSTEM)
     for name in ("etc/resolv.conf", CERTIFICATES):  # those of this machine, which may reach the network by a proxy
         shutil.copy(Path("/", name), SYSTEM / name)
-    copy = SYSTEM / COPY[1:]
+    copy = SYSTEM / "diopigen"
     shutil.rmtree(copy, ignore_errors=True)
     run("git", "clone", "--quiet", ROOT, copy)
     # The namespace goes with the process, and with it what is mounted.
     program = f"""
 mount --rbind /dev {SYSTEM}/dev && mount -t proc proc {SYSTEM}/proc &&
-exec chroot {SYSTEM} sh -c 'cd {COPY} && g++ --version | head -n 1 && python3 --version && exec "$@"' sh "$@"
+exec chroot {SYSTEM} sh -c 'cd /{copy.name} && g++ --version | head -n 1 && python3 --version && exec "$@"' sh "$@"
 """
     command = ["unshare", "--mount", "sh", "-c", program, "sh", *sys.argv[1:]]
     variables = {**index_variables(), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
@@ -51,8 +50,9 @@ exec chroot {SYSTEM} sh -c 'cd {COPY} && g++ --version | head -n 1 && python3 --
 
 
 def run(*command: str | Path) -> None:
-    """A step that must succeed."""
-    subprocess.run(command, check=True)
+    """A step. Raises `SystemExit` where it fails."""
+    if subprocess.run(command, check=False).returncode != 0:
+        raise SystemExit(f"newest Debian: failed: {' '.join(map(str, command))}")
 
 
 if __name__ == "__main__":
