@@ -29,7 +29,8 @@ struct ElementwiseKernel {
     template <typename Function>
     explicit ElementwiseKernel(const Function& function) : operands(Function::kOperands), results(Function::kResults) {
         static_assert(std::is_trivially_copyable<Function>::value && sizeof(Function) <= kMostBytes &&
-                          Function::kOperands <= kMostTensors && Function::kResults <= kMostTensors,
+                          alignof(Function) <= 8 && Function::kOperands <= kMostTensors &&
+                          Function::kResults <= kMostTensors,
                       "an elementwise function is a few numbers, and takes few tensors");
         new (bytes) Function(function);
     }
