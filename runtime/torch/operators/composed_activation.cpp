@@ -31,7 +31,7 @@ at::Tensor inside(const at::Tensor& number, const at::Scalar& low, const at::Sca
 
 // Zero where the input is as near to zero as the bound.
 void fill_shrunk_gradient(at::Tensor& out, at::ScalarType type, const at::Tensor& gradient, const at::Tensor& self,
-                          const at::Scalar& bound) {
+                          double bound) {
     const at::Tensor number = operand(out, self, type);
     put(out, operand(out, gradient, type).masked_fill(inside(number, -bound, bound), 0));
 }
@@ -100,27 +100,29 @@ void hardsigmoid_backward(at::Tensor& grad_input, at::ScalarType type, const at:
 void hardshrink(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& lambd) {
     require_numbers(type, {lambd});
     const at::Tensor number = operand(out, self, type);
-    put(out, number.masked_fill(inside(number, -lambd, lambd), 0));
+    const double bound = lambd.toDouble();
+    put(out, number.masked_fill(inside(number, -bound, bound), 0));
 }
 
 void hardshrink_backward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_out,
                          const at::Tensor& self, const at::Scalar& lambd) {
     require_numbers(type, {lambd});
-    fill_shrunk_gradient(grad_input, type, grad_out, self, lambd);
+    fill_shrunk_gradient(grad_input, type, grad_out, self, lambd.toDouble());
 }
 
 void softshrink(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& lambd) {
     require_numbers(type, {lambd});
     const at::Tensor number = operand(out, self, type);
     // The product keeps NaN.
-    const at::Tensor rest = select(number.lt(-lambd), number.add(lambd), number.mul(0));
-    put(out, select(number.gt(lambd), number.sub(lambd), rest));
+    const double bound = lambd.toDouble();
+    const at::Tensor rest = select(number.lt(-bound), number.add(bound), number.mul(0));
+    put(out, select(number.gt(bound), number.sub(bound), rest));
 }
 
 void softshrink_backward(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_output,
                          const at::Tensor& self, const at::Scalar& lambd) {
     require_numbers(type, {lambd});
-    fill_shrunk_gradient(grad_input, type, grad_output, self, lambd);
+    fill_shrunk_gradient(grad_input, type, grad_output, self, lambd.toDouble());
 }
 
 void softplus(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& beta,
