@@ -285,3 +285,17 @@ def test_fallbacks_count_by_reason_and_are_written(
         {**entry, "reason": f"{why} ({dtype})", "calls": calls} for dtype, calls in (("Double", 1), ("Float", 3))
     ]
     assert sorted(lines, key=lambda line: line["reason"]) == expected
+
+
+def test_sobol_sequences(droplet: Any) -> None:
+    """Their operators in PyTorch read any memory as the host's: with a tensor of a device the process ended."""
+
+    def drawn(device: Any) -> list[torch.Tensor]:
+        state = torch.zeros((3, 30), dtype=torch.int64, device=device)
+        torch._sobol_engine_initialize_state_(state, 3)
+        torch._sobol_engine_scramble_(state, torch.ones((3, 30, 30), dtype=torch.int64, device=device).tril(), 3)
+        first = torch.zeros(3, dtype=torch.int64, device=device)
+        points, last = torch._sobol_engine_draw(first, 4, state, 3, 0, torch.float32)
+        return [points.cpu(), torch._sobol_engine_ff_(last, 2, state, 3, 4).cpu()]
+
+    torch.testing.assert_close(drawn(droplet), drawn("cpu"), rtol=0, atol=0)

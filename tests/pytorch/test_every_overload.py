@@ -31,6 +31,7 @@ FATAL = {
     "_convert_indices_from_csr_to_coo",
     "_fft_r2c",
     "_nnpack_spatial_convolution",
+    "_sobol_engine_initialize_state_",
     "_thnn_differentiable_lstm_cell_backward",
     "batch_norm_backward",
     "native_batch_norm_backward",

@@ -311,10 +311,11 @@ void reset_fallbacks() {
 
 // Operators with a kernel of PyTorch's for all devices that fails on this one: the meta function of the first two takes
 // each output's device from another input, the window calls a stub that devices of other repositories do not have, and
-// the range writes on the host.
+// the range and the Sobol sequences use the memory of any device as the host's.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
     for (const char* const name : {"_linalg_solve_ex", "lu_unpack", "kaiser_window", "kaiser_window.periodic",
-                                   "kaiser_window.beta", "range.out_"}) {
+                                   "kaiser_window.beta", "range.out_", "_sobol_engine_draw", "_sobol_engine_ff_",
+                                   "_sobol_engine_scramble_", "_sobol_engine_initialize_state_"}) {
         library.impl(name, torch::CppFunction::makeFromBoxedFunction<&fall_back_boxed>());
     }
 }
