@@ -54,10 +54,6 @@ Status copy(StreamHandle stream, const char* name, const Side& to, const Side& f
     if (const Status status = check(to, true, &destination); !status.ok()) {
         return status;
     }
-    if (bytes <= kSmall && !to.on_device && system->is_readable(queue)) {
-        std::memcpy(destination.address, source.address, bytes);
-        return {};
-    }
     auto run = [to = destination.address, from = source.address, bytes] { std::memmove(to, from, bytes); };
     if (bytes <= kSmall && system->runAtOnce(queue, name, bytes, Work(run))) {
         return {};
@@ -118,6 +114,9 @@ Status copyToDevice(StreamHandle stream, void* device, const void* host, uint64_
 }
 
 Status copyToHost(StreamHandle stream, void* host, const void* device, uint64_t bytes) {
+    if (bytes <= kSmall && host != nullptr && OpenStream::read(stream, host, device, bytes)) {
+        return {};
+    }
     return copy(stream, "copy to host", {host, "the destination", false}, {device, "the source", true}, bytes);
 }
 

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
+#include "arena.h"
 #include "fault.h"
 #include "stream_capture.h"
 #include "text.h"
@@ -214,6 +216,19 @@ bool OpenStream::is_kept(StreamHandle handle, int device) {
 
 bool OpenStream::is_readable(StreamHandle handle) {
     return is_kept(handle, handle == nullptr ? current : 0) && kept->system->is_readable(kept->queue.get());
+}
+
+bool OpenStream::read(StreamHandle handle, void* host, const void* device, uint64_t bytes) {
+    if (!is_readable(handle) || location_of(reinterpret_cast<uintptr_t>(host)).device >= 0) {
+        return false;
+    }
+    const auto address = reinterpret_cast<uintptr_t>(device);
+    const void* const source = kept->system->kernel_address(kept->queue->device(), address, bytes);
+    if (source == nullptr) {
+        return false;
+    }
+    std::memcpy(host, source, bytes);
+    return true;
 }
 
 void OpenStream::open(StreamHandle handle, int device) {

@@ -130,6 +130,9 @@ class OpenStream {
     const Status& status() const { return status_; }
     /// Whether the thread keeps it, and the host may read what it has written.
     static bool is_readable(StreamHandle handle);
+    /// Copies to the host what is readable. False, with nothing copied, where there is work before it, or something is
+    /// wrong.
+    static bool read(StreamHandle handle, void* host, const void* device, uint64_t bytes);
     System* system() const { return stream_->system; }
     Queue* queue() const { return stream_->queue.get(); }
 
