@@ -9,7 +9,7 @@ of the same minor. To drop a release, remove its file, and run it again.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import torch
@@ -26,6 +26,8 @@ HEAD = """\
 COMMON = "torch.yaml"
 """The file with what all releases have."""
 LISTS = ("structured", "needed", "schemas")
+FLOATING = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+INTEGRAL = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 Facts = dict[str, set[str]]
 """The lines of each list."""
 
@@ -41,7 +43,39 @@ def _structured(group: NativeFunctionsGroup) -> str:
         parts.append(f"inplace: {group.inplace.func.name}")
     if group.out.structured_inherits is not None:
         parts.append("iterator: true")
+        if alike := _alike(group):
+            parts.append(f"alike: {alike}")
     return "{" + ", ".join(parts) + "}"
+
+
+def _alike(group: NativeFunctionsGroup) -> str:
+    """The rule for the dtype of a result where all operands are tensors of one shape and dtype, or ordinary numbers.
+    Found by calls on the CPU, which must accept every number: its kernels ask the meta function, and those of the
+    device `meta` are others. Empty where there are other arguments, or no rule."""
+    own = group.functional.func
+    kinds = {argument.name: str(argument.type) for argument in own.arguments.flat_all}
+    if len(own.returns) != 1 or not set(kinds.values()) <= {"Tensor", "Scalar"}:
+        return ""
+    packet, _, overload = str(own.name).partition(".")
+    function = getattr(getattr(torch.ops.aten, packet), overload or "default")
+    found = {dtype: _result(function, kinds, dtype) for dtype in FLOATING + INTEGRAL}
+    if all(result == torch.bool for result in found.values()):
+        return "compared"
+    if all(result == dtype for dtype, result in found.items()):
+        return "real"
+    return "floating" if all(found[dtype] == dtype for dtype in FLOATING) else ""
+
+
+def _result(function: Callable[..., torch.Tensor], kinds: Mapping[str, str], dtype: torch.dtype) -> torch.dtype | None:
+    """The dtype of the result, for several numbers; None where they differ, or one of them is rejected."""
+    operand = torch.ones((2, 3), dtype=dtype)
+    numbers = [-3, 0, 1, 100, *([-2.5, 0.0, 0.5, float("inf"), float("nan")] if dtype in FLOATING else [])]
+    calls = [{name: operand if kind == "Tensor" else number for name, kind in kinds.items()} for number in numbers]
+    try:
+        found = {function(**call).dtype for call in calls}
+    except (RuntimeError, ValueError, TypeError):
+        return None
+    return found.pop() if len(found) == 1 else None
 
 
 def _needs_kernel(name: str) -> bool:

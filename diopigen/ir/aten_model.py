@@ -23,6 +23,8 @@ class StructuredGroup:
     functional: str
     inplace: str | None
     iterator: bool
+    alike: str = ""
+    """The rule for the dtype of a result of operands of one shape and dtype; empty where there is none."""
     in_all_releases: bool = True
 
 

@@ -25,11 +25,12 @@ def load_aten(root: Path, read: Read, sink: Sink) -> Aten:
     files.sort(key=lambda node: release_number(text_of(node.get("torch")) or "0"))
     schemas: dict[str, dict[str, str]] = {}  # by overload and release
     damaged: set[str] = set()
-    groups: dict[StructuredGroup, set[str]] = {}
+    groups: dict[StructuredGroup, dict[str, str]] = {}  # the rule of operands that are alike, by release
     for node in files:
         own = [text_of(node.get("torch"))] if node.get("torch") else releases or [""]
         for one in mappings_of(node.get("structured")):
-            groups.setdefault(_structured(one), set()).update(own)
+            group = _structured(one)
+            groups.setdefault(replace(group, alike=""), {}).update(dict.fromkeys(own, group.alike))
         for item in items_of(node.get("schemas")):
             schema = text_of(item)
             name = schema.partition("(")[0]
@@ -46,7 +47,10 @@ def load_aten(root: Path, read: Read, sink: Sink) -> Aten:
         latest,
         {name: others for name, own in schemas.items() if (others := tuple(set(own.values()) - {latest[name]}))},
         {name: tuple(own) for name, own in schemas.items() if len(own) < len(releases)},
-        tuple(replace(group, in_all_releases=len(own) >= len(releases)) for group, own in groups.items()),
+        tuple(
+            replace(group, alike=_common(set(own.values())), in_all_releases=len(own) >= len(releases))
+            for group, own in groups.items()
+        ),
         frozenset(text_of(item) for node in files for item in items_of(node.get("needed"))),
         tuple(_handwritten(entry) for entry in handwritten),
         tuple(LeftOut(text_of(e.get("overload")), text_of(e.get("why")), _overload_span(e)) for e in left_out),
@@ -78,7 +82,15 @@ def _structured(node: MappingNode) -> StructuredGroup:
         text_of(node.get("functional")),
         text_of(inplace) if inplace is not None else None,
         isinstance(iterator, ScalarNode) and iterator.value is True,
+        text_of(node.get("alike")),
     )
+
+
+def _common(alike: set[str]) -> str:
+    """The rule that holds in every release; empty where none does."""
+    if alike == {"floating", "real"}:
+        return "floating"
+    return alike.pop() if len(alike) == 1 else ""
 
 
 def _handwritten(node: MappingNode) -> HandwrittenKernel:

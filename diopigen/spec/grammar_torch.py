@@ -19,6 +19,11 @@ ATEN_FILE = RecordShape(
                         "functional": Field(TEXT, "the overload that makes its results", required=True),
                         "inplace": Field(TEXT, "the overload that works in place"),
                         "iterator": Field(BooleanShape(), "whether the class is a TensorIterator"),
+                        "alike": Field(
+                            TextShape(choices=("floating", "real", "compared")),
+                            "the result's dtype where all operands have one shape and dtype: theirs, for floating ones "
+                            "alone or for integers as well; or bool for both",
+                        ),
                     },
                 )
             ),

@@ -230,21 +230,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_acos, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_acos, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_acos, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -264,21 +264,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_acosh, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_acosh, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_acosh, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -306,21 +306,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
     Shaped<at::meta::structured_add_Tensor, 1> op;
-    op.meta(self, other, alpha);
+    op.infer(Alike::kReal, self, other, alpha);
     run(op.output(0), op.type(self.scalar_type()), self, other, alpha);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
     Shaped<at::meta::structured_add_Tensor, 1> op(Form::kInplace, self);
-    op.meta(self, other, alpha);
+    op.infer(Alike::kReal, self, other, alpha);
     run(op.output(0), op.type(self.scalar_type()), self, other, alpha);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha, at::Tensor& out) {
     Shaped<at::meta::structured_add_Tensor, 1> op(Form::kOut, out);
-    op.meta(self, other, alpha);
+    op.infer(Alike::kReal, self, other, alpha);
     run(op.output(0), op.type(self.scalar_type()), self, other, alpha);
     return out;
 }
@@ -345,14 +345,14 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 at::Tensor functional(const at::Tensor& self, const at::Tensor& tensor1, const at::Tensor& tensor2,
                       const at::Scalar& value) {
     Shaped<at::meta::structured_addcdiv, 1> op;
-    op.meta(self, tensor1, tensor2, value);
+    op.infer(Alike::kFloating, self, tensor1, tensor2, value);
     run(op.output(0), op.type(self.scalar_type()), self, tensor1, tensor2, value);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& tensor1, const at::Tensor& tensor2, const at::Scalar& value) {
     Shaped<at::meta::structured_addcdiv, 1> op(Form::kInplace, self);
-    op.meta(self, tensor1, tensor2, value);
+    op.infer(Alike::kFloating, self, tensor1, tensor2, value);
     run(op.output(0), op.type(self.scalar_type()), self, tensor1, tensor2, value);
     return self;
 }
@@ -360,7 +360,7 @@ at::Tensor& inplace(at::Tensor& self, const at::Tensor& tensor1, const at::Tenso
 at::Tensor& out(const at::Tensor& self, const at::Tensor& tensor1, const at::Tensor& tensor2, const at::Scalar& value,
                 at::Tensor& out) {
     Shaped<at::meta::structured_addcdiv, 1> op(Form::kOut, out);
-    op.meta(self, tensor1, tensor2, value);
+    op.infer(Alike::kFloating, self, tensor1, tensor2, value);
     run(op.output(0), op.type(self.scalar_type()), self, tensor1, tensor2, value);
     return out;
 }
@@ -385,14 +385,14 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 at::Tensor functional(const at::Tensor& self, const at::Tensor& tensor1, const at::Tensor& tensor2,
                       const at::Scalar& value) {
     Shaped<at::meta::structured_addcmul, 1> op;
-    op.meta(self, tensor1, tensor2, value);
+    op.infer(Alike::kReal, self, tensor1, tensor2, value);
     run(op.output(0), op.type(self.scalar_type()), self, tensor1, tensor2, value);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& tensor1, const at::Tensor& tensor2, const at::Scalar& value) {
     Shaped<at::meta::structured_addcmul, 1> op(Form::kInplace, self);
-    op.meta(self, tensor1, tensor2, value);
+    op.infer(Alike::kReal, self, tensor1, tensor2, value);
     run(op.output(0), op.type(self.scalar_type()), self, tensor1, tensor2, value);
     return self;
 }
@@ -400,7 +400,7 @@ at::Tensor& inplace(at::Tensor& self, const at::Tensor& tensor1, const at::Tenso
 at::Tensor& out(const at::Tensor& self, const at::Tensor& tensor1, const at::Tensor& tensor2, const at::Scalar& value,
                 at::Tensor& out) {
     Shaped<at::meta::structured_addcmul, 1> op(Form::kOut, out);
-    op.meta(self, tensor1, tensor2, value);
+    op.infer(Alike::kReal, self, tensor1, tensor2, value);
     run(op.output(0), op.type(self.scalar_type()), self, tensor1, tensor2, value);
     return out;
 }
@@ -420,21 +420,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_asin, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_asin, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_asin, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -454,21 +454,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_asinh, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_asinh, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_asinh, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -488,21 +488,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_atan, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_atan, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_atan, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -514,21 +514,21 @@ namespace atan2 {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_atan2, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kFloating, self, other);
     kernels::atan2(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_atan2, 1> op(Form::kInplace, self);
-    op.meta(self, other);
+    op.infer(Alike::kFloating, self, other);
     kernels::atan2(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_atan2, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kFloating, self, other);
     kernels::atan2(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -548,21 +548,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_atanh, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_atanh, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_atanh, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -776,21 +776,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_ceil, 1> op;
-    op.meta(self);
+    op.infer(Alike::kReal, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_ceil, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kReal, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_ceil, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kReal, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -888,21 +888,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Scalar& max) {
     Shaped<at::meta::structured_clamp_max, 1> op;
-    op.meta(self, max);
+    op.infer(Alike::kFloating, self, max);
     run(op.output(0), op.type(self.scalar_type()), self, max);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& max) {
     Shaped<at::meta::structured_clamp_max, 1> op(Form::kInplace, self);
-    op.meta(self, max);
+    op.infer(Alike::kFloating, self, max);
     run(op.output(0), op.type(self.scalar_type()), self, max);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& max, at::Tensor& out) {
     Shaped<at::meta::structured_clamp_max, 1> op(Form::kOut, out);
-    op.meta(self, max);
+    op.infer(Alike::kFloating, self, max);
     run(op.output(0), op.type(self.scalar_type()), self, max);
     return out;
 }
@@ -928,21 +928,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& max) {
     Shaped<at::meta::structured_clamp_max_Tensor, 1> op;
-    op.meta(self, max);
+    op.infer(Alike::kReal, self, max);
     run(op.output(0), op.type(self.scalar_type()), self, max);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& max) {
     Shaped<at::meta::structured_clamp_max_Tensor, 1> op(Form::kInplace, self);
-    op.meta(self, max);
+    op.infer(Alike::kReal, self, max);
     run(op.output(0), op.type(self.scalar_type()), self, max);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& max, at::Tensor& out) {
     Shaped<at::meta::structured_clamp_max_Tensor, 1> op(Form::kOut, out);
-    op.meta(self, max);
+    op.infer(Alike::kReal, self, max);
     run(op.output(0), op.type(self.scalar_type()), self, max);
     return out;
 }
@@ -963,21 +963,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Scalar& min) {
     Shaped<at::meta::structured_clamp_min, 1> op;
-    op.meta(self, min);
+    op.infer(Alike::kReal, self, min);
     run(op.output(0), op.type(self.scalar_type()), self, min);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& min) {
     Shaped<at::meta::structured_clamp_min, 1> op(Form::kInplace, self);
-    op.meta(self, min);
+    op.infer(Alike::kReal, self, min);
     run(op.output(0), op.type(self.scalar_type()), self, min);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& min, at::Tensor& out) {
     Shaped<at::meta::structured_clamp_min, 1> op(Form::kOut, out);
-    op.meta(self, min);
+    op.infer(Alike::kReal, self, min);
     run(op.output(0), op.type(self.scalar_type()), self, min);
     return out;
 }
@@ -1003,21 +1003,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& min) {
     Shaped<at::meta::structured_clamp_min_Tensor, 1> op;
-    op.meta(self, min);
+    op.infer(Alike::kReal, self, min);
     run(op.output(0), op.type(self.scalar_type()), self, min);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& min) {
     Shaped<at::meta::structured_clamp_min_Tensor, 1> op(Form::kInplace, self);
-    op.meta(self, min);
+    op.infer(Alike::kReal, self, min);
     run(op.output(0), op.type(self.scalar_type()), self, min);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& min, at::Tensor& out) {
     Shaped<at::meta::structured_clamp_min_Tensor, 1> op(Form::kOut, out);
-    op.meta(self, min);
+    op.infer(Alike::kReal, self, min);
     run(op.output(0), op.type(self.scalar_type()), self, min);
     return out;
 }
@@ -1029,21 +1029,21 @@ namespace copysign_Tensor {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_copysign_Tensor, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kFloating, self, other);
     kernels::copysign_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_copysign_Tensor, 1> op(Form::kInplace, self);
-    op.meta(self, other);
+    op.infer(Alike::kFloating, self, other);
     kernels::copysign_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_copysign_Tensor, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kFloating, self, other);
     kernels::copysign_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -1063,21 +1063,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_cos, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_cos, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_cos, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -1097,21 +1097,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_cosh, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_cosh, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_cosh, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -1137,21 +1137,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_div_Tensor, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kFloating, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_div_Tensor, 1> op(Form::kInplace, self);
-    op.meta(self, other);
+    op.infer(Alike::kFloating, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_div_Tensor, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kFloating, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -1206,14 +1206,14 @@ namespace elu {
 at::Tensor functional(const at::Tensor& self, const at::Scalar& alpha, const at::Scalar& scale,
                       const at::Scalar& input_scale) {
     Shaped<at::meta::structured_elu, 1> op;
-    op.meta(self, alpha, scale, input_scale);
+    op.infer(Alike::kFloating, self, alpha, scale, input_scale);
     kernels::elu(op.output(0), op.type(self.scalar_type()), self, alpha, scale, input_scale);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& alpha, const at::Scalar& scale, const at::Scalar& input_scale) {
     Shaped<at::meta::structured_elu, 1> op(Form::kInplace, self);
-    op.meta(self, alpha, scale, input_scale);
+    op.infer(Alike::kFloating, self, alpha, scale, input_scale);
     kernels::elu(op.output(0), op.type(self.scalar_type()), self, alpha, scale, input_scale);
     return self;
 }
@@ -1221,7 +1221,7 @@ at::Tensor& inplace(at::Tensor& self, const at::Scalar& alpha, const at::Scalar&
 at::Tensor& out(const at::Tensor& self, const at::Scalar& alpha, const at::Scalar& scale, const at::Scalar& input_scale,
                 at::Tensor& out) {
     Shaped<at::meta::structured_elu, 1> op(Form::kOut, out);
-    op.meta(self, alpha, scale, input_scale);
+    op.infer(Alike::kFloating, self, alpha, scale, input_scale);
     kernels::elu(op.output(0), op.type(self.scalar_type()), self, alpha, scale, input_scale);
     return out;
 }
@@ -1265,21 +1265,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Scalar& other) {
     Shaped<at::meta::structured_eq_Scalar, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& other) {
     Shaped<at::meta::structured_eq_Scalar, 1> op(Form::kInplace, self);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& other, at::Tensor& out) {
     Shaped<at::meta::structured_eq_Scalar, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -1305,21 +1305,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_eq_Tensor, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_eq_Tensor, 1> op(Form::kInplace, self);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_eq_Tensor, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -1339,21 +1339,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_erf, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_erf, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_erf, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -1373,21 +1373,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_erfinv, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_erfinv, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_erfinv, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -1407,21 +1407,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_exp, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_exp, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_exp, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -1433,21 +1433,21 @@ namespace exp2 {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_exp2, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     kernels::exp2(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_exp2, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     kernels::exp2(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_exp2, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     kernels::exp2(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -1467,21 +1467,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_expm1, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_expm1, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_expm1, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -1501,21 +1501,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_floor, 1> op;
-    op.meta(self);
+    op.infer(Alike::kReal, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_floor, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kReal, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_floor, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kReal, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -1527,14 +1527,14 @@ namespace fmax {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_fmax, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kReal, self, other);
     kernels::fmax(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_fmax, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kReal, self, other);
     kernels::fmax(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -1546,14 +1546,14 @@ namespace fmin {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_fmin, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kReal, self, other);
     kernels::fmin(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_fmin, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kReal, self, other);
     kernels::fmin(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -1565,21 +1565,21 @@ namespace fmod_Tensor {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_fmod_Tensor, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kReal, self, other);
     kernels::fmod_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_fmod_Tensor, 1> op(Form::kInplace, self);
-    op.meta(self, other);
+    op.infer(Alike::kReal, self, other);
     kernels::fmod_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_fmod_Tensor, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kReal, self, other);
     kernels::fmod_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -1591,21 +1591,21 @@ namespace frac {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_frac, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     kernels::frac(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_frac, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     kernels::frac(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_frac, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     kernels::frac(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -1625,21 +1625,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Scalar& other) {
     Shaped<at::meta::structured_ge_Scalar, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& other) {
     Shaped<at::meta::structured_ge_Scalar, 1> op(Form::kInplace, self);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& other, at::Tensor& out) {
     Shaped<at::meta::structured_ge_Scalar, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -1665,21 +1665,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_ge_Tensor, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_ge_Tensor, 1> op(Form::kInplace, self);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_ge_Tensor, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -1783,21 +1783,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Scalar& other) {
     Shaped<at::meta::structured_gt_Scalar, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& other) {
     Shaped<at::meta::structured_gt_Scalar, 1> op(Form::kInplace, self);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& other, at::Tensor& out) {
     Shaped<at::meta::structured_gt_Scalar, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -1823,21 +1823,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_gt_Tensor, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_gt_Tensor, 1> op(Form::kInplace, self);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_gt_Tensor, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -1849,14 +1849,14 @@ namespace hardshrink {
 
 at::Tensor functional(const at::Tensor& self, const at::Scalar& lambd) {
     Shaped<at::meta::structured_hardshrink, 1> op;
-    op.meta(self, lambd);
+    op.infer(Alike::kFloating, self, lambd);
     kernels::hardshrink(op.output(0), op.type(self.scalar_type()), self, lambd);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& lambd, at::Tensor& out) {
     Shaped<at::meta::structured_hardshrink, 1> op(Form::kOut, out);
-    op.meta(self, lambd);
+    op.infer(Alike::kFloating, self, lambd);
     kernels::hardshrink(op.output(0), op.type(self.scalar_type()), self, lambd);
     return out;
 }
@@ -1868,14 +1868,14 @@ namespace hardshrink_backward {
 
 at::Tensor functional(const at::Tensor& grad_out, const at::Tensor& self, const at::Scalar& lambd) {
     Shaped<at::meta::structured_hardshrink_backward, 1> op;
-    op.meta(grad_out, self, lambd);
+    op.infer(Alike::kFloating, grad_out, self, lambd);
     kernels::hardshrink_backward(op.output(0), op.type(grad_out.scalar_type()), grad_out, self, lambd);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& grad_out, const at::Tensor& self, const at::Scalar& lambd, at::Tensor& grad_input) {
     Shaped<at::meta::structured_hardshrink_backward, 1> op(Form::kOut, grad_input);
-    op.meta(grad_out, self, lambd);
+    op.infer(Alike::kFloating, grad_out, self, lambd);
     kernels::hardshrink_backward(op.output(0), op.type(grad_out.scalar_type()), grad_out, self, lambd);
     return grad_input;
 }
@@ -1887,21 +1887,21 @@ namespace hardsigmoid {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_hardsigmoid, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     kernels::hardsigmoid(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_hardsigmoid, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     kernels::hardsigmoid(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_hardsigmoid, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     kernels::hardsigmoid(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -1913,14 +1913,14 @@ namespace hardsigmoid_backward {
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self) {
     Shaped<at::meta::structured_hardsigmoid_backward, 1> op;
-    op.meta(grad_output, self);
+    op.infer(Alike::kFloating, grad_output, self);
     kernels::hardsigmoid_backward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::Tensor& grad_input) {
     Shaped<at::meta::structured_hardsigmoid_backward, 1> op(Form::kOut, grad_input);
-    op.meta(grad_output, self);
+    op.infer(Alike::kFloating, grad_output, self);
     kernels::hardsigmoid_backward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self);
     return grad_input;
 }
@@ -1932,21 +1932,21 @@ namespace heaviside {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& values) {
     Shaped<at::meta::structured_heaviside, 1> op;
-    op.meta(self, values);
+    op.infer(Alike::kReal, self, values);
     kernels::heaviside(op.output(0), op.type(self.scalar_type()), self, values);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& values) {
     Shaped<at::meta::structured_heaviside, 1> op(Form::kInplace, self);
-    op.meta(self, values);
+    op.infer(Alike::kReal, self, values);
     kernels::heaviside(op.output(0), op.type(self.scalar_type()), self, values);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& values, at::Tensor& out) {
     Shaped<at::meta::structured_heaviside, 1> op(Form::kOut, out);
-    op.meta(self, values);
+    op.infer(Alike::kReal, self, values);
     kernels::heaviside(op.output(0), op.type(self.scalar_type()), self, values);
     return out;
 }
@@ -1958,21 +1958,21 @@ namespace hypot {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_hypot, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kFloating, self, other);
     kernels::hypot(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_hypot, 1> op(Form::kInplace, self);
-    op.meta(self, other);
+    op.infer(Alike::kFloating, self, other);
     kernels::hypot(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_hypot, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kFloating, self, other);
     kernels::hypot(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -2003,14 +2003,14 @@ namespace isneginf {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_isneginf, 1> op;
-    op.meta(self);
+    op.infer(Alike::kCompared, self);
     kernels::isneginf(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_isneginf, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kCompared, self);
     kernels::isneginf(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -2022,14 +2022,14 @@ namespace isposinf {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_isposinf, 1> op;
-    op.meta(self);
+    op.infer(Alike::kCompared, self);
     kernels::isposinf(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_isposinf, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kCompared, self);
     kernels::isposinf(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -2049,21 +2049,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Scalar& other) {
     Shaped<at::meta::structured_le_Scalar, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& other) {
     Shaped<at::meta::structured_le_Scalar, 1> op(Form::kInplace, self);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& other, at::Tensor& out) {
     Shaped<at::meta::structured_le_Scalar, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -2089,21 +2089,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_le_Tensor, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_le_Tensor, 1> op(Form::kInplace, self);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_le_Tensor, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -2123,21 +2123,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Scalar& negative_slope) {
     Shaped<at::meta::structured_leaky_relu, 1> op;
-    op.meta(self, negative_slope);
+    op.infer(Alike::kFloating, self, negative_slope);
     run(op.output(0), op.type(self.scalar_type()), self, negative_slope);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& negative_slope) {
     Shaped<at::meta::structured_leaky_relu, 1> op(Form::kInplace, self);
-    op.meta(self, negative_slope);
+    op.infer(Alike::kFloating, self, negative_slope);
     run(op.output(0), op.type(self.scalar_type()), self, negative_slope);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& negative_slope, at::Tensor& out) {
     Shaped<at::meta::structured_leaky_relu, 1> op(Form::kOut, out);
-    op.meta(self, negative_slope);
+    op.infer(Alike::kFloating, self, negative_slope);
     run(op.output(0), op.type(self.scalar_type()), self, negative_slope);
     return out;
 }
@@ -2191,21 +2191,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& end, const at::Scalar& weight) {
     Shaped<at::meta::structured_lerp_Scalar, 1> op;
-    op.meta(self, end, weight);
+    op.infer(Alike::kFloating, self, end, weight);
     run(op.output(0), op.type(self.scalar_type()), self, end, weight);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& end, const at::Scalar& weight) {
     Shaped<at::meta::structured_lerp_Scalar, 1> op(Form::kInplace, self);
-    op.meta(self, end, weight);
+    op.infer(Alike::kFloating, self, end, weight);
     run(op.output(0), op.type(self.scalar_type()), self, end, weight);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& end, const at::Scalar& weight, at::Tensor& out) {
     Shaped<at::meta::structured_lerp_Scalar, 1> op(Form::kOut, out);
-    op.meta(self, end, weight);
+    op.infer(Alike::kFloating, self, end, weight);
     run(op.output(0), op.type(self.scalar_type()), self, end, weight);
     return out;
 }
@@ -2233,21 +2233,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& end, const at::Tensor& weight) {
     Shaped<at::meta::structured_lerp_Tensor, 1> op;
-    op.meta(self, end, weight);
+    op.infer(Alike::kFloating, self, end, weight);
     run(op.output(0), op.type(self.scalar_type()), self, end, weight);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& end, const at::Tensor& weight) {
     Shaped<at::meta::structured_lerp_Tensor, 1> op(Form::kInplace, self);
-    op.meta(self, end, weight);
+    op.infer(Alike::kFloating, self, end, weight);
     run(op.output(0), op.type(self.scalar_type()), self, end, weight);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& end, const at::Tensor& weight, at::Tensor& out) {
     Shaped<at::meta::structured_lerp_Tensor, 1> op(Form::kOut, out);
-    op.meta(self, end, weight);
+    op.infer(Alike::kFloating, self, end, weight);
     run(op.output(0), op.type(self.scalar_type()), self, end, weight);
     return out;
 }
@@ -2267,21 +2267,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_log, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_log, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_log, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -2301,21 +2301,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_log10, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_log10, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_log10, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -2335,21 +2335,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_log1p, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_log1p, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_log1p, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -2369,21 +2369,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_log2, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_log2, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_log2, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -2395,14 +2395,14 @@ namespace logaddexp {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_logaddexp, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kFloating, self, other);
     kernels::logaddexp(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_logaddexp, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kFloating, self, other);
     kernels::logaddexp(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -2414,14 +2414,14 @@ namespace logaddexp2 {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_logaddexp2, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kFloating, self, other);
     kernels::logaddexp2(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_logaddexp2, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kFloating, self, other);
     kernels::logaddexp2(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -2461,21 +2461,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Scalar& other) {
     Shaped<at::meta::structured_lt_Scalar, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& other) {
     Shaped<at::meta::structured_lt_Scalar, 1> op(Form::kInplace, self);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& other, at::Tensor& out) {
     Shaped<at::meta::structured_lt_Scalar, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -2501,21 +2501,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_lt_Tensor, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_lt_Tensor, 1> op(Form::kInplace, self);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_lt_Tensor, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -2536,14 +2536,14 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_maximum, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kReal, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_maximum, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kReal, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -2564,14 +2564,14 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_minimum, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kReal, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_minimum, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kReal, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -2583,21 +2583,21 @@ namespace mish {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_mish, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     kernels::mish(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_mish, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     kernels::mish(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_mish, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     kernels::mish(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -2642,21 +2642,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_mul_Tensor, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kReal, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_mul_Tensor, 1> op(Form::kInplace, self);
-    op.meta(self, other);
+    op.infer(Alike::kReal, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_mul_Tensor, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kReal, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -2676,21 +2676,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Scalar& other) {
     Shaped<at::meta::structured_ne_Scalar, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& other) {
     Shaped<at::meta::structured_ne_Scalar, 1> op(Form::kInplace, self);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& other, at::Tensor& out) {
     Shaped<at::meta::structured_ne_Scalar, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -2716,21 +2716,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_ne_Tensor, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_ne_Tensor, 1> op(Form::kInplace, self);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_ne_Tensor, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kCompared, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -2750,21 +2750,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_neg, 1> op;
-    op.meta(self);
+    op.infer(Alike::kReal, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_neg, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kReal, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_neg, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kReal, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -2776,21 +2776,21 @@ namespace pow_Tensor_Scalar {
 
 at::Tensor functional(const at::Tensor& self, const at::Scalar& exponent) {
     Shaped<at::meta::structured_pow_Tensor_Scalar, 1> op;
-    op.meta(self, exponent);
+    op.infer(Alike::kFloating, self, exponent);
     kernels::pow_tensor_scalar(op.output(0), op.type(self.scalar_type()), self, exponent);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& exponent) {
     Shaped<at::meta::structured_pow_Tensor_Scalar, 1> op(Form::kInplace, self);
-    op.meta(self, exponent);
+    op.infer(Alike::kFloating, self, exponent);
     kernels::pow_tensor_scalar(op.output(0), op.type(self.scalar_type()), self, exponent);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& exponent, at::Tensor& out) {
     Shaped<at::meta::structured_pow_Tensor_Scalar, 1> op(Form::kOut, out);
-    op.meta(self, exponent);
+    op.infer(Alike::kFloating, self, exponent);
     kernels::pow_tensor_scalar(op.output(0), op.type(self.scalar_type()), self, exponent);
     return out;
 }
@@ -2821,21 +2821,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& exponent) {
     Shaped<at::meta::structured_pow_Tensor_Tensor, 1> op;
-    op.meta(self, exponent);
+    op.infer(Alike::kReal, self, exponent);
     run(op.output(0), op.type(self.scalar_type()), self, exponent);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& exponent) {
     Shaped<at::meta::structured_pow_Tensor_Tensor, 1> op(Form::kInplace, self);
-    op.meta(self, exponent);
+    op.infer(Alike::kReal, self, exponent);
     run(op.output(0), op.type(self.scalar_type()), self, exponent);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& exponent, at::Tensor& out) {
     Shaped<at::meta::structured_pow_Tensor_Tensor, 1> op(Form::kOut, out);
-    op.meta(self, exponent);
+    op.infer(Alike::kReal, self, exponent);
     run(op.output(0), op.type(self.scalar_type()), self, exponent);
     return out;
 }
@@ -2855,21 +2855,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_reciprocal, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_reciprocal, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_reciprocal, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -2901,21 +2901,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_remainder_Tensor, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kReal, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_remainder_Tensor, 1> op(Form::kInplace, self);
-    op.meta(self, other);
+    op.infer(Alike::kReal, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_remainder_Tensor, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kReal, self, other);
     run(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -2927,21 +2927,21 @@ namespace round {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_round, 1> op;
-    op.meta(self);
+    op.infer(Alike::kReal, self);
     kernels::round(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_round, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kReal, self);
     kernels::round(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_round, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kReal, self);
     kernels::round(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -2987,21 +2987,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_rsqrt, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_rsqrt, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_rsqrt, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -3021,21 +3021,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_sgn, 1> op;
-    op.meta(self);
+    op.infer(Alike::kReal, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_sgn, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kReal, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_sgn, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kReal, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -3055,21 +3055,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_sigmoid, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_sigmoid, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_sigmoid, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -3090,14 +3090,14 @@ void run(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_out
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& output) {
     Shaped<at::meta::structured_sigmoid_backward, 1> op;
-    op.meta(grad_output, output);
+    op.infer(Alike::kFloating, grad_output, output);
     run(op.output(0), op.type(grad_output.scalar_type()), grad_output, output);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& output, at::Tensor& grad_input) {
     Shaped<at::meta::structured_sigmoid_backward, 1> op(Form::kOut, grad_input);
-    op.meta(grad_output, output);
+    op.infer(Alike::kFloating, grad_output, output);
     run(op.output(0), op.type(grad_output.scalar_type()), grad_output, output);
     return grad_input;
 }
@@ -3117,21 +3117,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_sign, 1> op;
-    op.meta(self);
+    op.infer(Alike::kReal, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_sign, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kReal, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_sign, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kReal, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -3143,14 +3143,14 @@ namespace signbit {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_signbit, 1> op;
-    op.meta(self);
+    op.infer(Alike::kCompared, self);
     kernels::signbit(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_signbit, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kCompared, self);
     kernels::signbit(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -3170,21 +3170,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_silu, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_silu, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_silu, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -3205,14 +3205,14 @@ void run(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_out
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self) {
     Shaped<at::meta::structured_silu_backward, 1> op;
-    op.meta(grad_output, self);
+    op.infer(Alike::kFloating, grad_output, self);
     run(op.output(0), op.type(grad_output.scalar_type()), grad_output, self);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, at::Tensor& grad_input) {
     Shaped<at::meta::structured_silu_backward, 1> op(Form::kOut, grad_input);
-    op.meta(grad_output, self);
+    op.infer(Alike::kFloating, grad_output, self);
     run(op.output(0), op.type(grad_output.scalar_type()), grad_output, self);
     return grad_input;
 }
@@ -3232,21 +3232,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_sin, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_sin, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_sin, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -3258,21 +3258,21 @@ namespace sinc {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_sinc, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     kernels::sinc(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_sinc, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     kernels::sinc(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_sinc, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     kernels::sinc(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -3292,21 +3292,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_sinh, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_sinh, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_sinh, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -3337,14 +3337,14 @@ namespace softplus {
 
 at::Tensor functional(const at::Tensor& self, const at::Scalar& beta, const at::Scalar& threshold) {
     Shaped<at::meta::structured_softplus, 1> op;
-    op.meta(self, beta, threshold);
+    op.infer(Alike::kFloating, self, beta, threshold);
     kernels::softplus(op.output(0), op.type(self.scalar_type()), self, beta, threshold);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& beta, const at::Scalar& threshold, at::Tensor& out) {
     Shaped<at::meta::structured_softplus, 1> op(Form::kOut, out);
-    op.meta(self, beta, threshold);
+    op.infer(Alike::kFloating, self, beta, threshold);
     kernels::softplus(op.output(0), op.type(self.scalar_type()), self, beta, threshold);
     return out;
 }
@@ -3357,7 +3357,7 @@ namespace softplus_backward {
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& beta,
                       const at::Scalar& threshold) {
     Shaped<at::meta::structured_softplus_backward, 1> op;
-    op.meta(grad_output, self, beta, threshold);
+    op.infer(Alike::kFloating, grad_output, self, beta, threshold);
     kernels::softplus_backward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, beta, threshold);
     return std::move(op.output(0));
 }
@@ -3365,7 +3365,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, con
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& beta,
                 const at::Scalar& threshold, at::Tensor& grad_input) {
     Shaped<at::meta::structured_softplus_backward, 1> op(Form::kOut, grad_input);
-    op.meta(grad_output, self, beta, threshold);
+    op.infer(Alike::kFloating, grad_output, self, beta, threshold);
     kernels::softplus_backward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, beta, threshold);
     return grad_input;
 }
@@ -3396,7 +3396,7 @@ namespace softshrink_backward {
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& lambd) {
     Shaped<at::meta::structured_softshrink_backward, 1> op;
-    op.meta(grad_output, self, lambd);
+    op.infer(Alike::kFloating, grad_output, self, lambd);
     kernels::softshrink_backward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, lambd);
     return std::move(op.output(0));
 }
@@ -3404,7 +3404,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, con
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& lambd,
                 at::Tensor& grad_input) {
     Shaped<at::meta::structured_softshrink_backward, 1> op(Form::kOut, grad_input);
-    op.meta(grad_output, self, lambd);
+    op.infer(Alike::kFloating, grad_output, self, lambd);
     kernels::softshrink_backward(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, lambd);
     return grad_input;
 }
@@ -3416,14 +3416,14 @@ namespace special_entr {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_special_entr, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     kernels::special_entr(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_special_entr, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     kernels::special_entr(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -3435,14 +3435,14 @@ namespace special_xlog1py {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_special_xlog1py, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kFloating, self, other);
     kernels::special_xlog1py(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_special_xlog1py, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kFloating, self, other);
     kernels::special_xlog1py(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }
@@ -3462,21 +3462,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_sqrt, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_sqrt, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_sqrt, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -3504,21 +3504,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
     Shaped<at::meta::structured_sub_Tensor, 1> op;
-    op.meta(self, other, alpha);
+    op.infer(Alike::kReal, self, other, alpha);
     run(op.output(0), op.type(self.scalar_type()), self, other, alpha);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
     Shaped<at::meta::structured_sub_Tensor, 1> op(Form::kInplace, self);
-    op.meta(self, other, alpha);
+    op.infer(Alike::kReal, self, other, alpha);
     run(op.output(0), op.type(self.scalar_type()), self, other, alpha);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha, at::Tensor& out) {
     Shaped<at::meta::structured_sub_Tensor, 1> op(Form::kOut, out);
-    op.meta(self, other, alpha);
+    op.infer(Alike::kReal, self, other, alpha);
     run(op.output(0), op.type(self.scalar_type()), self, other, alpha);
     return out;
 }
@@ -3538,21 +3538,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_tan, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_tan, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_tan, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -3572,21 +3572,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self) {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_tanh, 1> op;
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_tanh, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_tanh, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kFloating, self);
     run(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -3607,14 +3607,14 @@ void run(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_out
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& output) {
     Shaped<at::meta::structured_tanh_backward, 1> op;
-    op.meta(grad_output, output);
+    op.infer(Alike::kFloating, grad_output, output);
     run(op.output(0), op.type(grad_output.scalar_type()), grad_output, output);
     return std::move(op.output(0));
 }
 
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& output, at::Tensor& grad_input) {
     Shaped<at::meta::structured_tanh_backward, 1> op(Form::kOut, grad_input);
-    op.meta(grad_output, output);
+    op.infer(Alike::kFloating, grad_output, output);
     run(op.output(0), op.type(grad_output.scalar_type()), grad_output, output);
     return grad_input;
 }
@@ -3636,21 +3636,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Scalar& threshold, const at::Scalar& value) {
     Shaped<at::meta::structured_threshold, 1> op;
-    op.meta(self, threshold, value);
+    op.infer(Alike::kReal, self, threshold, value);
     run(op.output(0), op.type(self.scalar_type()), self, threshold, value);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Scalar& threshold, const at::Scalar& value) {
     Shaped<at::meta::structured_threshold, 1> op(Form::kInplace, self);
-    op.meta(self, threshold, value);
+    op.infer(Alike::kReal, self, threshold, value);
     run(op.output(0), op.type(self.scalar_type()), self, threshold, value);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Scalar& threshold, const at::Scalar& value, at::Tensor& out) {
     Shaped<at::meta::structured_threshold, 1> op(Form::kOut, out);
-    op.meta(self, threshold, value);
+    op.infer(Alike::kReal, self, threshold, value);
     run(op.output(0), op.type(self.scalar_type()), self, threshold, value);
     return out;
 }
@@ -3673,7 +3673,7 @@ void run(at::Tensor& grad_input, at::ScalarType type, const at::Tensor& grad_out
 
 at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& threshold) {
     Shaped<at::meta::structured_threshold_backward, 1> op;
-    op.meta(grad_output, self, threshold);
+    op.infer(Alike::kReal, grad_output, self, threshold);
     run(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, threshold);
     return std::move(op.output(0));
 }
@@ -3681,7 +3681,7 @@ at::Tensor functional(const at::Tensor& grad_output, const at::Tensor& self, con
 at::Tensor& out(const at::Tensor& grad_output, const at::Tensor& self, const at::Scalar& threshold,
                 at::Tensor& grad_input) {
     Shaped<at::meta::structured_threshold_backward, 1> op(Form::kOut, grad_input);
-    op.meta(grad_output, self, threshold);
+    op.infer(Alike::kReal, grad_output, self, threshold);
     run(op.output(0), op.type(grad_output.scalar_type()), grad_output, self, threshold);
     return grad_input;
 }
@@ -3693,21 +3693,21 @@ namespace trunc {
 
 at::Tensor functional(const at::Tensor& self) {
     Shaped<at::meta::structured_trunc, 1> op;
-    op.meta(self);
+    op.infer(Alike::kReal, self);
     kernels::trunc(op.output(0), op.type(self.scalar_type()), self);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self) {
     Shaped<at::meta::structured_trunc, 1> op(Form::kInplace, self);
-    op.meta(self);
+    op.infer(Alike::kReal, self);
     kernels::trunc(op.output(0), op.type(self.scalar_type()), self);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, at::Tensor& out) {
     Shaped<at::meta::structured_trunc, 1> op(Form::kOut, out);
-    op.meta(self);
+    op.infer(Alike::kReal, self);
     kernels::trunc(op.output(0), op.type(self.scalar_type()), self);
     return out;
 }
@@ -3719,21 +3719,21 @@ namespace xlogy_Tensor {
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_xlogy_Tensor, 1> op;
-    op.meta(self, other);
+    op.infer(Alike::kFloating, self, other);
     kernels::xlogy_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other) {
     Shaped<at::meta::structured_xlogy_Tensor, 1> op(Form::kInplace, self);
-    op.meta(self, other);
+    op.infer(Alike::kFloating, self, other);
     kernels::xlogy_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
     Shaped<at::meta::structured_xlogy_Tensor, 1> op(Form::kOut, out);
-    op.meta(self, other);
+    op.infer(Alike::kFloating, self, other);
     kernels::xlogy_tensor(op.output(0), op.type(self.scalar_type()), self, other);
     return out;
 }

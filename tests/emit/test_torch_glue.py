@@ -379,3 +379,27 @@ def test_releases_must_agree_on_what_is_generated(
     spec = _in_two_releases(tmp_path / "spec", changed)
     with pytest.raises(Failure, match=re.escape(message)):
         torch.emit(_interface(spec), ROOT / "templates")
+
+
+@pytest.mark.parametrize(
+    ("rules", "called"),
+    [
+        (("real", "real"), "op.infer(Alike::kReal, self, by);"),
+        (("real", "floating"), "op.infer(Alike::kFloating, self, by);"),
+        (("real", "compared"), "op.meta(self, by);"),
+        (("real", ""), "op.meta(self, by);"),
+    ],
+)
+def test_a_meta_function_is_left_out_by_the_rule_of_all_releases(
+    tmp_path: Path, rules: tuple[str, str], called: str
+) -> None:
+    spec = _in_two_releases(tmp_path / "spec", {})
+    common = (spec / "aten/miniature.yaml").read_text()
+    group = next(line for line in common.splitlines(keepends=True) if line.startswith("  - {meta: shift,"))
+    (spec / "aten/miniature.yaml").write_text(common.replace(group, ""))
+    for name, rule in zip(("old", "new"), rules, strict=True):
+        text = (spec / f"aten/{name}.yaml").read_text()
+        line = group.replace("}", f", alike: {rule}}}") if rule else group
+        (spec / f"aten/{name}.yaml").write_text(f"{text}structured:\n{line}")
+    lines = {line.strip() for text in _emitted(spec).values() for line in text.splitlines()}
+    assert {line for line in lines if line.endswith("self, by);") and line.startswith("op.")} == {called}

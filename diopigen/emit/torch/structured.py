@@ -155,7 +155,10 @@ def _form(group: StructuredGroup, schema: AtenSchema, form: str, sign: Signature
     inputs = inputs_of(schema)
     own: dict[str, list[str]] = {"functional": [], "inplace": ["self"], "out": sign.names[len(sign.names) - count :]}
     provided = own[form]
-    meta = call_lines("op.meta", [_meta_argument(kind, name) for kind, name in inputs], ";", COLUMNS - 4).split("\n")
+    operands = [_meta_argument(kind, name) for kind, name in inputs]
+    called = "op.infer" if group.alike else "op.meta"
+    alike = [f"Alike::k{group.alike.capitalize()}"] if group.alike else []
+    meta = call_lines(called, [*alike, *operands], ";", COLUMNS - 4).split("\n")
     first = next((name for kind, name in inputs if kind == "const at::Tensor&"), "")
     kind = [f"op.type({first}.scalar_type())"] if group.iterator else []
     items = [*(f"op.output({number})" for number in range(count)), *kind, *(name for _, name in inputs)]

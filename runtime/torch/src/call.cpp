@@ -12,6 +12,7 @@
 #include <diopigen_torch/release.h>
 #include <diopigen_torch/shaped.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -187,21 +188,80 @@ void check_inplace(const at::Tensor& self, at::IntArrayRef sizes, const at::Tens
                 " and output tensor size ", sizes, " should match");
 }
 
-// Tells whether an output of the caller is what it must be already, as outputs that are used again are.
-bool is_shaped(const at::Tensor& out, at::IntArrayRef sizes, const at::TensorOptions& options) {
-    const at::IntArrayRef own = out.sizes();
-    if (own.size() != sizes.size() || out.dtype() != options.dtype() || out.device() != options.device()) {
+bool are_equal(at::IntArrayRef one, at::IntArrayRef other) {
+    if (one.size() != other.size()) {
         return false;
     }
-    for (size_t i = 0; i < sizes.size(); ++i) {  // few: a call of memcmp takes longer
-        if (own[i] != sizes[i]) {
+    for (size_t i = 0; i < one.size(); ++i) {  // few: a call of memcmp takes longer
+        if (one[i] != other[i]) {
             return false;
         }
     }
     return true;
 }
 
+// Tells whether an output of the caller is what it must be already, as outputs that are used again are.
+bool is_shaped(const at::Tensor& out, at::IntArrayRef sizes, const at::TensorOptions& options) {
+    return out.dtype() == options.dtype() && out.device() == options.device() && are_equal(out.sizes(), sizes);
+}
+
+// Stricter than is_contiguous(): dimensions of one element, of any stride there, can be a memory format to keep.
+bool is_row_major(const at::Tensor& tensor) {
+    const at::IntArrayRef sizes = tensor.sizes();
+    const at::IntArrayRef strides = tensor.strides();
+    int64_t expected = 1;
+    for (size_t i = sizes.size(); i-- > 0;) {
+        if (strides[i] != expected) {
+            return false;
+        }
+        expected *= std::max<int64_t>(sizes[i], 1);
+    }
+    return true;
+}
+
+at::ScalarType result_type(Alike alike, const at::Tensor& first) {
+    return alike == Alike::kCompared ? at::kBool : first.scalar_type();
+}
+
+// Of a number: its own dtype does not take part in promotion.
+bool is_like(const at::Tensor& first, at::ScalarType number) {
+    return at::isIntegralType(number, false) || (at::isFloatingType(number) && at::isFloatingType(first.scalar_type()));
+}
+
+bool is_like(const at::Tensor& first, const at::Tensor& other, at::ScalarType type) {
+    return other.scalar_type() == type && other.device() == first.device() && other.is_contiguous() &&
+           are_equal(other.sizes(), first.sizes());
+}
+
 }  // namespace
+
+bool allows(Alike alike, const at::Tensor& first) {
+    return is_in(alike == Alike::kFloating ? kFloating : kNumber, first.scalar_type()) &&
+           first.device().type() == kDeviceType && is_row_major(first);
+}
+
+bool is_like(const at::Tensor& first, const at::Tensor& other) {
+    if (other.unsafeGetTensorImpl()->is_wrapped_number()) {
+        return is_like(first, other.scalar_type());
+    }
+    return is_like(first, other, first.scalar_type());
+}
+
+bool is_like(const at::Tensor& first, const at::Scalar& other) { return is_like(first, other.type()); }
+
+bool is_like_result(Alike alike, const at::Tensor& first, const at::Tensor& output) {
+    return is_like(first, output, result_type(alike, first));
+}
+
+bool is_apart(const at::Tensor& output, const at::Tensor& operand) {
+    const c10::StorageImpl* const written = output.storage().unsafeGetStorageImpl();
+    return written != operand.storage().unsafeGetStorageImpl() ||
+           (output.scalar_type() == operand.scalar_type() && output.storage_offset() == operand.storage_offset());
+}
+
+at::Tensor make_result(Alike alike, const at::Tensor& first) {
+    return make_output(first.sizes(), {}, at::TensorOptions(first.device()).dtype(result_type(alike, first)));
+}
 
 void set_output(at::Tensor& output, Form form, at::IntArrayRef sizes, at::IntArrayRef strides,
                 const at::TensorOptions& options) {

@@ -31,6 +31,26 @@ enum class Form { kFunctional, kInplace, kOut };
 void set_output(at::Tensor& output, Form form, at::IntArrayRef sizes, at::IntArrayRef strides,
                 const at::TensorOptions& options);
 
+/// The dtype of the result where all operands are alike: tensors of one shape and dtype, contiguous on one device, or
+/// numbers that do not take part in promotion. `specs/aten` has it by operator, as torch answers.
+enum class Alike {
+    kFloating,  ///< theirs; of integers another
+    kReal,      ///< theirs
+    kCompared,  ///< bool
+};
+
+/// Returns whether an operand can be the first of those that are alike.
+bool allows(Alike alike, const at::Tensor& first);
+bool is_like(const at::Tensor& first, const at::Tensor& other);
+bool is_like(const at::Tensor& first, const at::Scalar& other);
+/// Returns whether the caller's output is what a result of operands like `first` is already.
+bool is_like_result(Alike alike, const at::Tensor& first, const at::Tensor& output);
+/// Returns whether writing to `output` leaves an operand of its shape as it is, or replaces it element by element.
+bool is_apart(const at::Tensor& output, const at::Tensor& operand);
+inline bool is_apart(const at::Tensor&, const at::Scalar&) { return true; }
+/// A new result of operands like `first`.
+at::Tensor make_result(Alike alike, const at::Tensor& first);
+
 /// Calls of `Meta`, a class of `at::meta`, fill in the outputs. For the functional form the outputs are new; for the
 /// others they are the caller's, given before. The form is no parameter of the template: PyTorch's headers make each
 /// class of this kind expensive to compile.
@@ -50,6 +70,23 @@ class Shaped final : public Meta {
     /// The dtype that an iterator computes in; `otherwise` where it has none of its own.
     at::ScalarType type(at::ScalarType otherwise) const {
         return this->common_dtype_ == at::ScalarType::Undefined ? otherwise : this->common_dtype_;
+    }
+
+    /// Fills in the outputs as `meta` does, which is called unless all operands are alike: it would take longer than
+    /// the rest of a small call.
+    template <typename... Others>
+    void infer(Alike alike, const at::Tensor& first, const Others&... others) {
+        if (allows(alike, first) && (is_like(first, others) && ...)) {
+            if (form_ == Form::kFunctional) {
+                created_[0] = make_result(alike, first);
+                return;
+            }
+            const at::Tensor& own = *outputs_[0];
+            if (is_like_result(alike, first, own) && is_apart(own, first) && (is_apart(own, others) && ...)) {
+                return;
+            }
+        }
+        this->meta(first, others...);
     }
 
     const at::Tensor& maybe_get_output(int64_t index) override { return output(static_cast<size_t>(index)); }
