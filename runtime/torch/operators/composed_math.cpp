@@ -228,8 +228,15 @@ void fmin(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at
 
 void fmod_tensor(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Tensor& other) {
     const at::Tensor number = operand(out, self, type);
+    const at::Tensor divisor = operand(out, other, type);
+    if (at::isIntegralType(type, /*includeBool=*/false)) {
+        // The least integer has no absolute value. The remainder has the sign of the divisor, or is zero.
+        const at::Tensor rest = number.remainder(divisor);
+        put(out, select(rest.ne(0).logical_and(number.lt(0).ne(divisor.lt(0))), rest.sub(divisor), rest));
+        return;
+    }
     // The remainder of two positive numbers is exact, and has the sign that the number then gives it.
-    const at::Tensor rest = number.abs().remainder(operand(out, other, type).abs());
+    const at::Tensor rest = number.abs().remainder(divisor.abs());
     put(out, select(number.lt(0), rest.neg(), rest));
 }
 

@@ -199,6 +199,10 @@ at::Tensor& zero_inplace(at::Tensor& self) {
 }
 
 void pow_tensor_scalar(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at::Scalar& exponent) {
+    if (type == at::kBool) {  // True to any power is True, and False to that of False
+        exponent.toBool() ? out.copy_(self) : out.fill_(1);
+        return;
+    }
     const double power = exponent.isComplex() ? 0 : exponent.toDouble();
     const bool takes_roots = at::isFloatingType(type) && type != at::kHalf;  // as the CPU has it
     if ((takes_roots || at::isComplexType(type)) && power == 0.5) {
