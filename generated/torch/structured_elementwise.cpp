@@ -294,7 +294,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, type);
     const Input self_read(call, self, type);
     if (is_number(other)) {
-        call("diopiAddScalar", diopiAddScalar, out_written, self_read, Number(other.item()),
+        call("diopiAddScalar", diopiAddScalar, out_written, self_read, Number(number_for(other, type)),
              Number(alpha, at::toOpMathType(type)));
         out_written.finish();
         return;
@@ -577,7 +577,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, type);
     const Input self_read(call, self, type, kIntegral | kBool);
     if (is_number(other)) {
-        call("diopiBitwiseAndScalar", diopiBitwiseAndScalar, out_written, self_read, Number(other.item()));
+        call("diopiBitwiseAndScalar", diopiBitwiseAndScalar, out_written, self_read, Number(number_for(other, type)));
         out_written.finish();
         return;
     }
@@ -678,7 +678,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, type);
     const Input self_read(call, self, type, kIntegral | kBool);
     if (is_number(other)) {
-        call("diopiBitwiseOrScalar", diopiBitwiseOrScalar, out_written, self_read, Number(other.item()));
+        call("diopiBitwiseOrScalar", diopiBitwiseOrScalar, out_written, self_read, Number(number_for(other, type)));
         out_written.finish();
         return;
     }
@@ -917,7 +917,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, type);
     const Input self_read(call, self, type, kNumber);
     if (is_number(max)) {
-        call("diopiClampMaxScalar", diopiClampMaxScalar, out_written, self_read, Number(max.item()));
+        call("diopiClampMaxScalar", diopiClampMaxScalar, out_written, self_read, Number(number_for(max, type)));
         out_written.finish();
         return;
     }
@@ -992,7 +992,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, type);
     const Input self_read(call, self, type, kNumber);
     if (is_number(min)) {
-        call("diopiClampMinScalar", diopiClampMinScalar, out_written, self_read, Number(min.item()));
+        call("diopiClampMinScalar", diopiClampMinScalar, out_written, self_read, Number(number_for(min, type)));
         out_written.finish();
         return;
     }
@@ -1126,7 +1126,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, type);
     const Input self_read(call, self, type);
     if (is_number(other)) {
-        call("diopiDivScalar", diopiDivScalar, out_written, self_read, Number(other.item()), RoundModeNone);
+        call("diopiDivScalar", diopiDivScalar, out_written, self_read, Number(number_for(other, type)), RoundModeNone);
         out_written.finish();
         return;
     }
@@ -1167,7 +1167,8 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, type);
     const Input self_read(call, self, type);
     if (is_number(other)) {
-        call("diopiDivScalar", diopiDivScalar, out_written, self_read, Number(other.item()), round_mode(rounding_mode));
+        call("diopiDivScalar", diopiDivScalar, out_written, self_read, Number(number_for(other, type)),
+             round_mode(rounding_mode));
         out_written.finish();
         return;
     }
@@ -1294,7 +1295,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, at::kBool);
     const Input self_read(call, self, type);
     if (is_number(other)) {
-        call("diopiEqScalar", diopiEqScalar, out_written, self_read, Number(other.item()));
+        call("diopiEqScalar", diopiEqScalar, out_written, self_read, Number(number_for(other, type)));
         out_written.finish();
         return;
     }
@@ -1654,7 +1655,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, at::kBool);
     const Input self_read(call, self, type, kNumber | kBool);
     if (is_number(other)) {
-        call("diopiGeScalar", diopiGeScalar, out_written, self_read, Number(other.item()));
+        call("diopiGeScalar", diopiGeScalar, out_written, self_read, Number(number_for(other, type)));
         out_written.finish();
         return;
     }
@@ -1812,7 +1813,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, at::kBool);
     const Input self_read(call, self, type, kNumber | kBool);
     if (is_number(other)) {
-        call("diopiGtScalar", diopiGtScalar, out_written, self_read, Number(other.item()));
+        call("diopiGtScalar", diopiGtScalar, out_written, self_read, Number(number_for(other, type)));
         out_written.finish();
         return;
     }
@@ -2078,7 +2079,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, at::kBool);
     const Input self_read(call, self, type, kNumber | kBool);
     if (is_number(other)) {
-        call("diopiLeScalar", diopiLeScalar, out_written, self_read, Number(other.item()));
+        call("diopiLeScalar", diopiLeScalar, out_written, self_read, Number(number_for(other, type)));
         out_written.finish();
         return;
     }
@@ -2222,7 +2223,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     const Input self_read(call, self, type, kFloating | kComplex);
     const Input end_read(call, end, type);
     if (is_number(weight)) {
-        call("diopiLerpScalar", diopiLerpScalar, out_written, self_read, end_read, Number(weight.item()));
+        call("diopiLerpScalar", diopiLerpScalar, out_written, self_read, end_read, Number(number_for(weight, type)));
         out_written.finish();
         return;
     }
@@ -2490,7 +2491,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, at::kBool);
     const Input self_read(call, self, type, kNumber | kBool);
     if (is_number(other)) {
-        call("diopiLtScalar", diopiLtScalar, out_written, self_read, Number(other.item()));
+        call("diopiLtScalar", diopiLtScalar, out_written, self_read, Number(number_for(other, type)));
         out_written.finish();
         return;
     }
@@ -2631,7 +2632,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, type);
     const Input self_read(call, self, type);
     if (is_number(other)) {
-        call("diopiMulScalar", diopiMulScalar, out_written, self_read, Number(other.item()));
+        call("diopiMulScalar", diopiMulScalar, out_written, self_read, Number(number_for(other, type)));
         out_written.finish();
         return;
     }
@@ -2705,7 +2706,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, at::kBool);
     const Input self_read(call, self, type);
     if (is_number(other)) {
-        call("diopiNeScalar", diopiNeScalar, out_written, self_read, Number(other.item()));
+        call("diopiNeScalar", diopiNeScalar, out_written, self_read, Number(number_for(other, type)));
         out_written.finish();
         return;
     }
@@ -2806,12 +2807,12 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     const Input self_read(call, self, type);
     const Input exponent_read(call, exponent, type);
     if (is_number(self)) {
-        call("diopiPowScalar", diopiPowScalar, out_written, Number(self.item()), exponent_read);
+        call("diopiPowScalar", diopiPowScalar, out_written, Number(number_for(self, type)), exponent_read);
         out_written.finish();
         return;
     }
     if (is_number(exponent)) {
-        call("diopiPow", diopiPow, out_written, self_read, Number(exponent.item()));
+        call("diopiPow", diopiPow, out_written, self_read, Number(number_for(exponent, type)));
         out_written.finish();
         return;
     }
@@ -2886,12 +2887,12 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     const Input self_read(call, self, type, kNumber | kBool);
     const Input other_read(call, other, type, kNumber | kBool);
     if (is_number(other)) {
-        call("diopiRemainderScalar", diopiRemainderScalar, out_written, self_read, Number(other.item()));
+        call("diopiRemainderScalar", diopiRemainderScalar, out_written, self_read, Number(number_for(other, type)));
         out_written.finish();
         return;
     }
     if (is_number(self)) {
-        call("diopiRemainder", diopiRemainder, out_written, Number(self.item()), other_read);
+        call("diopiRemainder", diopiRemainder, out_written, Number(number_for(self, type)), other_read);
         out_written.finish();
         return;
     }
@@ -3492,7 +3493,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, type);
     const Input self_read(call, self, type, kNumber | kComplex);
     if (is_number(other)) {
-        call("diopiSubScalar", diopiSubScalar, out_written, self_read, Number(other.item()),
+        call("diopiSubScalar", diopiSubScalar, out_written, self_read, Number(number_for(other, type)),
              Number(alpha, at::toOpMathType(type)));
         out_written.finish();
         return;

@@ -15,6 +15,7 @@ NUMBERS: list[tuple[torch.dtype, Any]] = [
     (torch.uint8, 3), (torch.uint8, 300), (torch.int32, 2**40), (torch.int64, float("nan")), (torch.int64, 2),
     (torch.float16, 2), (torch.float16, 1e9), (torch.float16, -1e9), (torch.float16, float("inf")),
     (torch.bfloat16, 1e39), (torch.float32, 1e300), (torch.float32, 0.5), (torch.bool, 2), (torch.float32, 1 + 2j),
+    (torch.float32, 2**63),
 ]  # fmt: skip
 
 
@@ -208,3 +209,25 @@ def test_bounds_beyond_a_dtype_that_no_element_is_within(droplet: Any) -> None:
     for bounds in ((300, None), (None, -300), (300, -300)):
         with pytest.raises(RuntimeError, match=r"Clamp m.. value -?300 is outside the representable range of Char"):
             eight.clamp(*bounds)
+
+
+def test_numbers_of_python_wrap_as_tensors_do(droplet: Any) -> None:
+    """PyTorch makes tensors of them, which it converts without a check."""
+
+    def results(device: Any) -> list[torch.Tensor]:
+        eight = torch.tensor([1, 2], dtype=torch.uint8, device=device)
+        signed = torch.tensor([5, 1, -2, -128, 127, 0], dtype=torch.int8, device=device)
+        longs = torch.tensor([1, 2], device=device)
+        floats = torch.tensor([0.0, 1.0], device=device)
+        bools = torch.tensor([True, False], device=device)
+        return [
+            *(300 - eight, eight - 300, eight % 300, eight // 300, 300 // eight, torch.fmod(eight, 300)),
+            torch.maximum(eight, torch.tensor(300)),
+            *(longs * 0x9E3779B97F4A7C15, longs + 2**63, longs ^ 2**63, floats + 2**63, floats == 2**64 - 1),
+            *(torch.where(floats > 0, floats, 2**63), floats ** (2**63), floats.half() % 1e39),
+            *(torch.fmod(signed, divisor) for divisor in (-128, -1, 3, -3, 127)),
+            *(torch.remainder(signed, divisor) for divisor in (-128, -1, 3, -3, 127)),
+            *(bools**True, bools**False, bools.clone().pow_(False)),
+        ]
+
+    torch.testing.assert_close([one.cpu() for one in results(droplet)], results("cpu"), equal_nan=True)

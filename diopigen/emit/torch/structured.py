@@ -68,10 +68,13 @@ def scalar_forms(interface: Interface, function: Function) -> list[tuple[Functio
     return found
 
 
-def _scalar_branch(other: Function, operand: str, binding: Binding, tensors: TensorArguments) -> list[str]:
+def _scalar_branch(
+    group: StructuredGroup, other: Function, operand: str, binding: Binding, tensors: TensorArguments
+) -> list[str]:
     """The branch for a number in the place of the tensor `operand`: the function that takes one."""
     name = binding.arguments[operand].name
-    words = {**tensors.words, operand: f"Number({name}.item())"}
+    number = f"number_for({name}, type)" if group.iterator else f"{name}.item()"
+    words = {**tensors.words, operand: f"Number({number})"}
     finish = [f"{_INDENT * 2}{tensors.words[output.name]}.finish();" for output in binding.outputs]
     body = statement(other, call_items(other, binding, words, tensors.dtype), 2)
     return [f"{_INDENT}if (is_number({name})) {{", *body, *finish, f"{_INDENT * 2}return;", f"{_INDENT}}}"]
@@ -90,7 +93,7 @@ def _run(
         argument = binding.arguments.get(operand)
         if argument is not None and not argument.optional:
             called.append(other.name)
-            branches += _scalar_branch(other, operand, binding, tensors)
+            branches += _scalar_branch(group, other, operand, binding, tensors)
             late += [line for line in tensors.lines if f" {argument.name}_read(" in line]
     written = [output for output in binding.outputs if output.name in tensors.words]
     # What a branch does not need is made after it, unless there are several.

@@ -95,6 +95,9 @@ at::Tensor& arange_start_out(const at::Scalar& start, const at::Scalar& end, con
 at::Tensor& range_out(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, at::Tensor& out) {
     const double first = start.toDouble();
     const double width = step.toDouble();
+    if (start.type() == at::kUInt64 || end.type() == at::kUInt64 || step.type() == at::kUInt64) {
+        fall_back("a range of numbers beyond the integers of the interface");
+    }
     TORCH_CHECK(width > 0 || width < 0, "step must be nonzero");
     TORCH_CHECK(std::isfinite(first) && std::isfinite(end.toDouble()), "unsupported range: ", first, " -> ",
                 end.toDouble());

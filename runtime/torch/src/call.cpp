@@ -12,7 +12,6 @@
 #include <diopigen_torch/release.h>
 #include <diopigen_torch/shaped.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -108,7 +107,7 @@ void Input::take(Call& call, at::ScalarType type, Dtypes dtypes) {
     }
     if (C10_UNLIKELY(!is_here)) {
         own_ = at::empty({}, call.options(type));
-        own_.fill_(original_->item());
+        own_.fill_(number_in(*original_, type));
     } else if (C10_UNLIKELY(original_->scalar_type() != type)) {
         if (original_->is_complex() && !at::isComplexType(type)) {
             fall_back_for_dtype(original_->scalar_type());
@@ -121,10 +120,19 @@ void Output::replace(at::ScalarType type) { own_ = at::empty_like(*out_, out_->o
 
 void Output::reject() const { reject_devices({kDeviceType, current_device()}, out_->device()); }
 
+at::Scalar number_in(const at::Tensor& number, at::ScalarType type) {
+    const bool is_converted = number.scalar_type() != type && (!number.is_complex() || at::isComplexType(type));
+    return is_converted ? number.to(type).item() : number.item();
+}
+
 void Number::set(const at::Scalar& scalar) {
     if (scalar.isBoolean()) {
         value_.stype = diopi_dtype_bool;
         value_.ival = scalar.toBool() ? 1 : 0;
+    } else if (C10_UNLIKELY(scalar.type() == at::kUInt64)) {
+        // Beyond int64, the widest integer of the interface; tensors of floating dtypes are called with it.
+        value_.stype = diopi_dtype_float64;
+        value_.fval = static_cast<double>(scalar.toUInt64());
     } else if (scalar.isIntegral(/*includeBool=*/false)) {
         value_.stype = diopi_dtype_int64;
         value_.ival = scalar.toLong();
@@ -205,7 +213,8 @@ bool is_shaped(const at::Tensor& out, at::IntArrayRef sizes, const at::TensorOpt
     return out.dtype() == options.dtype() && out.device() == options.device() && are_equal(out.sizes(), sizes);
 }
 
-// Stricter than is_contiguous(): dimensions of one element, of any stride there, can be a memory format to keep.
+// Stricter than is_contiguous(): dimensions of one element, and all of a tensor without elements, have any stride
+// there, which can be a memory format to keep.
 bool is_row_major(const at::Tensor& tensor) {
     const at::IntArrayRef sizes = tensor.sizes();
     const at::IntArrayRef strides = tensor.strides();
@@ -214,9 +223,9 @@ bool is_row_major(const at::Tensor& tensor) {
         if (strides[i] != expected) {
             return false;
         }
-        expected *= std::max<int64_t>(sizes[i], 1);
+        expected *= sizes[i];
     }
-    return true;
+    return expected != 0;
 }
 
 at::ScalarType result_type(Alike alike, const at::Tensor& first) {

@@ -313,6 +313,14 @@ diopiRoundMode_t round_mode(std::optional<std::string_view> name);
 
 /// Returns whether PyTorch keeps a number in the tensor: a tensor without dimensions on the CPU.
 inline bool is_number(const at::Tensor& tensor) { return tensor.is_cpu() && tensor.dim() == 0; }
+/// The value of such a tensor in another dtype, with PyTorch's conversion of tensors: integers wrap, and beyond a
+/// floating dtype they are infinite.
+at::Scalar number_in(const at::Tensor& number, at::ScalarType type);
+/// The value of such a tensor for a function that computes in `type`, which converts it as well as long as it is no
+/// integer beyond those of the interface.
+inline at::Scalar number_for(const at::Tensor& number, at::ScalarType type) {
+    return C10_UNLIKELY(number.scalar_type() == at::kUInt64) ? number_in(number, type) : number.item();
+}
 
 /// The rules of the spec by which dtypes follow.
 inline at::ScalarType to_float(at::ScalarType type) {
