@@ -56,6 +56,8 @@ OPERANDS: dict[str, Operands] = {
     "int64": pair(ramp(2, 3, dtype=torch.int64), ramp(2, 3, dtype=torch.int64)),
     "uint8": pair(ramp(2, 3, dtype=torch.uint8), ramp(2, 3, dtype=torch.uint8)),
     "without elements": pair(ramp(0, 3), ramp(0, 3)),
+    "without elements, one of a dimension": pair(ramp(0, 1), ramp(0, 1)),
+    "a number of no elements": lambda d: (ramp(0, 1)(d), torch.tensor(0.5), 2),
     "without dimensions": pair(ramp(), ramp()),
     "two dtypes": pair(SMALL, ramp(2, 3, dtype=torch.float64)),
     "two kinds": pair(ramp(2, 3, dtype=torch.int64), SMALL),
@@ -133,11 +135,10 @@ def served(overload: str | None) -> bool:
     return overload is not None and torch._C._dispatch_has_kernel_for_dispatch_key(qualified, "PrivateUse1")
 
 
-UNLIKE = {
-    ("addcdiv", "a number on the CPU"): "a device takes one such number, and this call has two",
-    ("addcmul", "a number on the CPU"): "the same",
-    ("lerp_Tensor", "a number on the CPU"): "the same",
-    ("threshold_backward", "neighbours"): "the CPU does not look for overlaps here",
+UNLIKE = {("threshold_backward", "neighbours"): "the CPU does not look for overlaps here"} | {
+    (meta, name): "a device takes one such number, and this call has two"
+    for meta in ("addcdiv", "addcmul", "lerp_Tensor")
+    for name in ("a number on the CPU", "a number of no elements")
 }
 """Calls that a device may answer otherwise than the CPU."""
 
