@@ -1,6 +1,7 @@
 # The two commands of the README are `make demo` and `make test`; `make help` lists the others.
 PYTHON ?= python3
 VENV := .venv
+TORCH ?=
 BIN := $(VENV)/bin
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # The pinned cmake, ninja and clang-format of the environment come before those of the machine.
@@ -93,19 +94,23 @@ test-torch: $(VENV)/torch
 	@DIOPIGEN_TORCH_TESTS=whole $(PYTEST) -m "" tests/pytorch
 	@$(BIN)/python tests/pytorch/report.py
 
-# Models and training scripts of other libraries; installs these.
+# Models and training scripts of other libraries; installs these. TORCH=2.14.1 is another torch, in an environment of its own.
+MODELS := test_frameworks test_torchvision_detectors test_packaged_models
+MODELS := $(MODELS:%=tests/pytorch/%.py)
 test-models: $(VENV)/torch
+ifneq ($(TORCH),)
+	@$(BIN)/python tools/torch_release.py $(TORCH) --models --tests '-m "" $(MODELS)'
+else
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
-	@$(BIN)/python tools/install_models.py build/models
+	@$(BIN)/python tools/install_models.py
 	@$(BUILD) torch --target torch_droplet --target droplet_clean --target diopi_impl --target diopigen_runtime_shared
 	@rm -f build/tests/pytorch/packages.jsonl
-	@$(BIN)/python -m pytest -m "" tests/pytorch/test_frameworks.py tests/pytorch/test_torchvision_detectors.py \
-		tests/pytorch/test_packaged_models.py
+	@$(BIN)/python -m pytest -m "" $(MODELS)
 	@$(BIN)/python tests/pytorch/packaged_report.py --markdown docs/pytorch-models.md
+endif
 
 # An unchanged vLLM on droplet, in an environment of its own: 2.3 GB (docs/serving.md). TORCH=2.14.1 is another torch, and
 # the vLLM that goes with it.
-TORCH ?=
 SERVING := build/serving$(TORCH:%=-%)
 $(SERVING)/ready: tools/install_serving.py
 	@echo "environment  pip installs vLLM and torch in $(SERVING), 2.3 GB; a build for CUDA takes 4 more"
@@ -164,7 +169,7 @@ nightly: $(VENV)/torch
 	@for preset in torch address thread sanitized; do $(BUILD) $$preset || exit 1; done
 	@DIOPIGEN_TORCH_TESTS=whole $(PYTEST) -m "" tests/pytorch
 	@$(PYTEST) -m ""
-	@$(MAKE) --no-print-directory fuzz conformance variants cuda test-serving newest-debian
+	@$(MAKE) --no-print-directory commands fuzz conformance variants cuda test-serving newest-debian
 
 # The README's two commands where compiler and Python are newer than anywhere else.
 newest-debian:
@@ -196,14 +201,17 @@ generated: $(VENV)/ready
 	@$(BIN)/diopigen generate --check
 	@$(BIN)/diopigen adaptors impl/camb --check
 
+# ROWS=--changed leaves out those with a cold cache.
+ROWS ?=
 commands: $(VENV)/ready
-	@$(BIN)/python -m benchmarks.startup --compare
+	@$(BIN)/python -m benchmarks.startup --compare $(ROWS)
 
 docs: $(VENV)/ready
 	@$(BIN)/diopigen docs --cases
 
+WHEELS ?= --torch
 wheels: $(VENV)/ready
-	@$(BIN)/python tools/wheels.py --torch
+	@$(BIN)/python tools/wheels.py $(WHEELS)
 
 bench: released
 	@$(BIN)/python -m benchmarks.generator $(RELEASED)/libdiopi_impl.so $(RELEASED)/libdiopirt.so

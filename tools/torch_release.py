@@ -11,6 +11,7 @@ import argparse
 import difflib
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("release", nargs="?", default="", help="such as 2.15.0; the newest without it")
     parser.add_argument("--tests", default="tests/pytorch", help="what pytest runs over the backend")
+    parser.add_argument("--models", action="store_true", help="installs the packages of make test-models first")
     options = parser.parse_args()
     folder = ROOT / "build" / f"torch-{options.release or 'newest'}"
     python = environment(folder / "venv", options.release)
@@ -33,13 +35,17 @@ def main() -> int:
     print(f"torch {release}")
     for line in changes(python):
         print(line)
+    if options.models:
+        install: list[str | Path] = [python, "tools/install_models.py"]
+        subprocess.run(install, cwd=ROOT, check=True)
     of = f"{release.partition('+')[0]}-{output(python, '-c', PYTHON).strip()}"
     defines = [f"-D{word}={python}" for word in ("DIOPIGEN_PYTHON", "Python3_EXECUTABLE")]
     build: list[str | Path] = [python, "tools/build.py", "other_torch", *defines]
     if subprocess.run(build, cwd=ROOT, env={**os.environ, "TORCH": of}, check=False).returncode != 0:
         print("the backend does not build; see above")
         return 1
-    tests = [python, "-m", "pytest", "-q", "-n", str(os.cpu_count()), "--dist", "worksteal", *options.tests.split()]
+    workers = ["-n", str(os.cpu_count()), "--dist", "worksteal"]
+    tests: list[str | Path] = [python, "-m", "pytest", "-q", *workers, *shlex.split(options.tests)]
     variables = {**os.environ, "DIOPIGEN_TEST_BUILD": f"torch-{of}"}
     return subprocess.run(tests, cwd=ROOT, env=variables, check=False).returncode
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 import torchvision_wheel
+from install_models import APART
 from packaged_model import PackageModel, images
-from run_kind import ROOT
 
-torchvision_wheel.load(ROOT / "build/models")
+torchvision_wheel.load(APART)
 
 
 def _torchvision(name: str, size: int = 64, **options: Any) -> PackageModel:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from run_kind import ROOT
+from install_models import APART
 
 ACCELERATE = """
 import json, torch
@@ -263,8 +263,6 @@ def printed(done: subprocess.CompletedProcess[str]) -> tuple[str, list[float]]:
     return result["device"], result["losses"]
 
 
-APART = ROOT / "build/models"
-"""Folder in which tools/install_models.py installs torchvision."""
 DECLARED = "import packaged_pictures\n"
 """Declares the operators of a torchvision whose wheel is for another torch."""
 

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 import torch
 import yaml
+from install_models import APART
 from model_runs import FACTOR, FLOOR
 from packaged_model import PackageModel
 from packaged_run import Trained, distances, largest, train
-from run_kind import ROOT
 from what_ran import Functions, note
 
-sys.path.append(str(ROOT / "build/models"))  # what depends on a torchvision for another torch
+sys.path.append(str(APART))  # what depends on a torchvision for another torch
 os.environ["HF_HUB_OFFLINE"] = "1"  # generate() would ask the hub for code of its own
 CPU = torch.device("cpu")
 PRECISIONS = {"float32": None, "bfloat16": torch.bfloat16}

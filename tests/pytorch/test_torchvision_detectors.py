@@ -16,10 +16,9 @@ from typing import Any
 import pytest
 import torch
 import torchvision_wheel
+from install_models import APART
 from model_runs import FACTOR, FLOOR, joined
-from run_kind import ROOT
 
-APART = ROOT / "build/models"
 CPU = torch.device("cpu")
 SMALL = {"min_size": 64, "max_size": 96}
 # torchvision draws the proposals that a loss is computed of; with these sizes it takes all.
