@@ -38,6 +38,9 @@ diopiTensorHandle_t running(const Tensor& tensor) {
 
 void require_parameter(const char* name, const at::Tensor& input, const MaybeTensor& parameter) {
     const at::ScalarType type = input.scalar_type();
+    if (!is_in(kFloating, type)) {
+        fall_back_for_dtype(type);
+    }
     TORCH_CHECK(!is_defined(parameter) || parameter->scalar_type() == type ||
                     (at::isReducedFloatingType(type) && parameter->scalar_type() == at::kFloat),
                 "Expected ", name, " to have type ", type, " but got ", parameter->scalar_type());
