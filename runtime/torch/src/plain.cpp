@@ -60,8 +60,9 @@ void copy_back(const Written& written) {
 // Returns whether the CPU's kernel checks elements, which it raises an IndexError or a LinAlgError for.
 bool checks_elements(std::string_view name) {
     name.remove_prefix(name.find("::") + 2);
-    constexpr std::array<std::string_view, 8> kBeginnings{"index", "_index",  "_unsafe_index", "take",
-                                                          "put",   "linalg_", "_linalg_",      "cholesky"};
+    constexpr std::array<std::string_view, 10> kBeginnings{
+        "index",    "_index",           "_unsafe_index",     "take", "put", "linalg_", "_linalg_",
+        "cholesky", "nll_loss_forward", "nll_loss2d_forward"};
     return std::any_of(kBeginnings.begin(), kBeginnings.end(),
                        [&](std::string_view beginning) { return name.substr(0, beginning.size()) == beginning; });
 }
