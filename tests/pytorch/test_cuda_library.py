@@ -42,16 +42,19 @@ def on_cuda(backend: Any) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("file", "chosen", "checks"),
     [
-        ("test_models.py", "test_training and not slow" + ("" if WHOLE else f" and {SMALL}"), "later"),
-        ("test_traps.py", "", "later"),
-        ("test_edges.py", "", "later"),
-        *([("test_optim_db.py", "", "later")] if WHOLE else []),
-        ("test_plumbing.py", "", "now"),  # a test there wants the call at fault to be the one that is refused
+        ("test_models.py", "test_training and not slow" + ("" if WHOLE else f" and {SMALL}"), {}),
+        ("test_traps.py", "", {}),
+        ("test_edges.py", "", {}),
+        *([("test_optim_db.py", "", {})] if WHOLE else []),
+        # A test there wants the call at fault to be the one that is refused.
+        ("test_plumbing.py", "", {"DIOPI_CUDA_CHECKS": "now"}),
     ],
 )
-def test_what_holds_on_droplet_holds_there(on_cuda: dict[str, str], file: str, chosen: str, checks: str) -> None:
+def test_what_holds_on_droplet_holds_there(
+    on_cuda: dict[str, str], file: str, chosen: str, checks: dict[str, str]
+) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(HERE / file), "-k", chosen]
-    environment = {**on_cuda, "DIOPI_CUDA_CHECKS": checks}
+    environment = {**on_cuda, **checks}
     if file == "test_models.py":
         # Narrow convolutions: an emulated thread is some hundred times slower than one of the CPU library.
         environment.pop("DIOPIGEN_TORCH_TESTS", None)

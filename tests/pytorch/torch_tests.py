@@ -67,7 +67,9 @@ def run(file: Path, results: Path, share: int, environment: dict[str, str]) -> N
     settings = dict(zip(VARIABLES, (str(results), str(share)), strict=True))
     paths = os.pathsep.join([str(Path(__file__).parent), environment.get("PYTHONPATH", "")])
     call = [sys.executable, "-m", "pytest", "-q", "-n", "1", "-p", "no:cacheprovider", "-p", "torch_tests", file.name]
-    variables = {**os.environ, **environment, **settings, "PYTHONPATH": paths}
+    # Not those of a run that this one is a part of: a worker would take its own workers' results for its own.
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    variables = {**own, **environment, **settings, "PYTHONPATH": paths}
     variables["PYTORCH_TESTING_DEVICE_ONLY_FOR"] = "privateuse1"
     done = subprocess.run(call, cwd=file.parent, env=variables, capture_output=True, text=True, check=False)
     results.with_suffix(".txt").write_text(done.stdout + done.stderr)
