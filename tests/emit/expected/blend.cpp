@@ -7,7 +7,7 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
     Output out_written(out, type);
     const Input self_read(call, self, type, kNumber);
     if (is_number(other)) {
-        call("diopiBlendScalar", diopiBlendScalar, out_written, self_read, Number(other.item()),
+        call("diopiBlendScalar", diopiBlendScalar, out_written, self_read, Number(number_for(other, type)),
              Number(weight, at::toOpMathType(type)), RoundingDown);
         out_written.finish();
         return;
@@ -20,21 +20,21 @@ void run(at::Tensor& out, at::ScalarType type, const at::Tensor& self, const at:
 
 at::Tensor functional(const at::Tensor& self, const at::Tensor& other, const at::Scalar& weight) {
     Shaped<at::meta::structured_blend_Tensor, 1> op;
-    op.meta(self, other, weight);
+    op.infer(Alike::kReal, self, other, weight);
     run(op.output(0), op.type(self.scalar_type()), self, other, weight);
     return std::move(op.output(0));
 }
 
 at::Tensor& inplace(at::Tensor& self, const at::Tensor& other, const at::Scalar& weight) {
     Shaped<at::meta::structured_blend_Tensor, 1> op(Form::kInplace, self);
-    op.meta(self, other, weight);
+    op.infer(Alike::kReal, self, other, weight);
     run(op.output(0), op.type(self.scalar_type()), self, other, weight);
     return self;
 }
 
 at::Tensor& out(const at::Tensor& self, const at::Tensor& other, const at::Scalar& weight, at::Tensor& out) {
     Shaped<at::meta::structured_blend_Tensor, 1> op(Form::kOut, out);
-    op.meta(self, other, weight);
+    op.infer(Alike::kReal, self, other, weight);
     run(op.output(0), op.type(self.scalar_type()), self, other, weight);
     return out;
 }
