@@ -55,8 +55,8 @@ def _compiled(path: Path, names: Sequence[str]) -> Path:
 
 def load(folder: Path) -> bool:
     """Prepares `import torchvision` from a wheel that was unpacked in `folder`. Returns whether one is there."""
-    library = folder / "torchvision/_C.so"
-    if not library.is_file():
+    library = next(folder.glob("torchvision/_C*.so"), None)  # since 0.29 _C_stable.so
+    if library is None:
         return False
     if torch.version.cuda is None:
         with tempfile.TemporaryDirectory() as made:
