@@ -95,17 +95,17 @@ test-torch: $(VENV)/torch
 	@$(BIN)/python tests/pytorch/report.py
 
 # Models and training scripts of other libraries; installs these. TORCH=2.14.1 is another torch, in an environment of its own.
-MODELS := test_frameworks test_torchvision_detectors test_packaged_models
-MODELS := $(MODELS:%=tests/pytorch/%.py)
+MODEL_TESTS := test_frameworks test_torchvision_detectors test_packaged_models
+MODEL_TESTS := $(MODEL_TESTS:%=tests/pytorch/%.py)
 test-models: $(VENV)/torch
 ifneq ($(TORCH),)
-	@$(BIN)/python tools/torch_release.py $(TORCH) --models --tests '-m "" $(MODELS)'
+	@$(BIN)/python tools/torch_release.py $(TORCH) --models --tests='-m "" $(MODEL_TESTS)'
 else
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@$(BIN)/python tools/install_models.py
 	@$(BUILD) torch --target torch_droplet --target droplet_clean --target diopi_impl --target diopigen_runtime_shared
 	@rm -f build/tests/pytorch/packages.jsonl
-	@$(BIN)/python -m pytest -m "" $(MODELS)
+	@$(BIN)/python -m pytest -m "" $(MODEL_TESTS)
 	@$(BIN)/python tests/pytorch/packaged_report.py --markdown docs/pytorch-models.md
 endif
 
