@@ -228,7 +228,7 @@ at::Tensor remainder_scalar_tensor(const at::Scalar& self, const at::Tensor& oth
     at::Tensor out = shaped.output();
     Call call(other);
     // As a number of the dtype: beyond half precision it is infinite.
-    call("diopiRemainder", diopiRemainder, Output(out), Number(number.to(shaped.common_dtype()).item()),
+    call("diopiRemainder", diopiRemainder, Output(out), Number(number_in(number, shaped.common_dtype())),
          Input(call, other, shaped.common_dtype(), kNumber));
     return out;
 }
